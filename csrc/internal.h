@@ -1,0 +1,31 @@
+/* internal.h -- what the C files share: types, threads, the table of kernels per instruction set. */
+#ifndef FMF_INTERNAL_H
+#define FMF_INTERNAL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fmf.h"
+
+#ifdef _OPENMP
+#include <omp.h>
+#define FMF_THREAD omp_get_thread_num()
+#define FMF_TEAM omp_get_num_threads()
+#else
+#define FMF_THREAD 0
+#define FMF_TEAM 1
+#endif
+
+/* Kernels of one instruction set: [0] float, [1] double. */
+extern const fmf_kernels fmf_kernels_v2[2];
+extern const fmf_kernels fmf_kernels_v3[2];
+extern const fmf_kernels fmf_kernels_v4[2];
+
+/* Defined by Python's side of the binding; called from one thread only, outside parallel regions. */
+typedef double (*fmf_gradient_callback)(void *python, double score, double y);
+typedef void (*fmf_step_callback)(void *python, int32_t which, int64_t feature, const void *x, double y, void *w, int64_t n,
+                                  double share);
+extern fmf_gradient_callback fmf_call_gradient;
+extern fmf_step_callback fmf_call_step;
+
+#endif

@@ -1,0 +1,549 @@
+"""The only door to C: checks every array, hands raw buffers over, turns status codes into exceptions."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+import fmfkit
+from fmfkit._core import ffi, lib
+from fmfkit.interfaces import Loss, Partition, Reals, Regularizer
+from fmfkit.losses import Logistic, Square
+from fmfkit.problem import Features, Pairs, Part, Problem, Side, check_batch
+from fmfkit.regularizers import ElasticNet
+
+LANES_BYTES = 32
+"""Embedding rows are padded with zeros to a multiple of this many bytes."""
+CUT: int = lib.FMF_CUT
+"""Columns with more non-zeros are summed in pieces of this size."""
+
+SQUARE, LOGISTIC, EXTERNAL = lib.FMF_SQUARE, lib.FMF_LOGISTIC, lib.FMF_EXTERNAL
+
+
+def _start() -> None:
+    if (built := ffi.string(lib.fmf_version()).decode()) != fmfkit.__version__:
+        raise ImportError(
+            f"fmfkit {fmfkit.__version__} found a compiled core of version {built}: two installations are mixed up; "
+            "uninstall fmfkit, then install it again"
+        )
+    wanted = os.environ.get("FMFKIT_ISA")
+    if wanted and not lib.fmf_choose_isa(wanted.encode()):
+        raise ImportError(f"FMFKIT_ISA={wanted!r}: this build on this processor has {', '.join(isa_available())}")
+
+
+def isa_available() -> list[str]:
+    """Return the instruction sets that this build and this processor have, best last."""
+    names = []
+    while (name := lib.fmf_isa_available(len(names))) != ffi.NULL:
+        names.append(ffi.string(name).decode())
+    return names
+
+
+def build_info() -> dict[str, Any]:
+    """Return how the core was built and what it uses here."""
+    return {
+        "version": ffi.string(lib.fmf_version()).decode(),
+        "isa": ffi.string(lib.fmf_isa()).decode(),
+        "isa_available": isa_available(),
+        "openmp": lib.fmf_openmp() or None,
+        "compiler": ffi.string(lib.fmf_compiler()).decode(),
+        "threads": resolve_threads(None),
+    }
+
+
+def resolve_threads(threads: int | None) -> int:
+    """Return the number of threads to use: as asked, else OMP_NUM_THREADS, else the processors this process may use."""
+    if threads is not None:
+        if isinstance(threads, bool) or not isinstance(threads, int | np.integer) or threads < 1:
+            raise ValueError(f"threads: expected a whole number of at least 1, or None, got {threads!r}")
+        return int(threads)
+    asked = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+    if asked.isdigit() and int(asked) > 0:
+        return int(asked)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _team(threads: int) -> int:
+    safe: int = lib.fmf_safe_threads(threads)
+    if safe < threads and lib.fmf_openmp():
+        warnings.warn(
+            "this process was forked after its parent used several OpenMP threads: fmfkit runs on one thread here; "
+            "start processes with the 'spawn' or 'forkserver' method to use more",
+            RuntimeWarning,
+            stacklevel=4,
+        )
+    return safe
+
+
+def _kernels(dtype: np.dtype[Any]) -> Any:
+    return lib.fmf_kernels_for(dtype.itemsize)
+
+
+def _buffer(array: NDArray[Any], dtype: Any, *, writable: bool = False) -> Any:
+    """Return a pointer to the array, which must be C-ordered and of exactly this dtype."""
+    if array.dtype != dtype:
+        raise TypeError(f"expected an array of {np.dtype(dtype)}, got {array.dtype}")
+    return ffi.from_buffer(array, require_writable=writable)
+
+
+def _pointer(ctype: str, array: NDArray[Any], dtype: Any, *, writable: bool = False) -> Any:
+    return ffi.cast(ctype, _buffer(array, dtype, writable=writable))
+
+
+def _int64(array: NDArray[Any]) -> Any:
+    return _pointer("const int64_t *", array, np.int64)
+
+
+def _int32(array: NDArray[Any]) -> Any:
+    return _pointer("const int32_t *", array, np.int32)
+
+
+def _void(array: Reals | None, dtype: np.dtype[Any], *, writable: bool = False) -> Any:
+    return ffi.NULL if array is None else _pointer("void *", array, dtype, writable=writable)
+
+
+def _pairs(pairs: Pairs) -> dict[str, Any]:
+    dtype = pairs.y.dtype
+    return {
+        "rows": pairs.rows,
+        "ptr": _int64(pairs.ptr),
+        "other": _int32(pairs.other),
+        "y": _void(pairs.y, dtype),
+        "weight": _void(pairs.weight, dtype),
+        "chunks": len(pairs.chunk) - 1,
+        "chunk": _int64(pairs.chunk),
+    }
+
+
+def _features(features: Features) -> dict[str, Any]:
+    dtype = features.row_value.dtype
+    return {
+        "rows": features.rows,
+        "cols": features.cols,
+        "row_ptr": _int64(features.row_ptr),
+        "row_index": _int32(features.row_index),
+        "row_value": _void(features.row_value, dtype),
+        "col_ptr": _int64(features.col_ptr),
+        "col_index": _int32(features.col_index),
+        "col_value": _void(features.col_value, dtype),
+    }
+
+
+def loss_code(loss: Loss) -> int:
+    """Return the native code of a loss, EXTERNAL for one that only Python has (a subclass may differ in anything)."""
+    return {Square: SQUARE, Logistic: LOGISTIC}.get(type(loss), EXTERNAL)
+
+
+def is_native(regularizer: Regularizer) -> bool:
+    """Tell whether the kernels know this regularizer's T."""
+    return type(regularizer) is ElasticNet
+
+
+def elastic_net(regularizer: Regularizer) -> tuple[float, float]:
+    """Return l1 and l2 of a native regularizer; zeros for another, whose T is called in Python."""
+    return (regularizer.l1, regularizer.l2) if isinstance(regularizer, ElasticNet) else (0.0, 0.0)
+
+
+def stride(problem: Problem) -> int:
+    """Return the length of an embedding row: rank, biases, zeros up to whole vectors."""
+    lanes = LANES_BYTES // problem.dtype.itemsize
+    used = problem.rank + problem.query_bias + problem.target_bias
+    return -(-used // lanes) * lanes
+
+
+def new_embedding(problem: Problem, side: Side) -> Reals:
+    """Return a zeroed embedding for a side, 1 where the other side's bias stands."""
+    E = np.zeros((side.pairs.rows, stride(problem)), problem.dtype)
+    other = problem.target if side is problem.query else problem.query
+    if other.bias_slot is not None:
+        E[:, other.bias_slot] = 1
+    return E
+
+
+def embed(problem: Problem, side: Side, W: Reals, threads: int, out: Reals | None = None) -> Reals:
+    """Return the side's features times parameters, in ``out`` if given."""
+    out = new_embedding(problem, side) if out is None else out
+    _kernels(out.dtype).embed(
+        ffi.new("fmf_features *", _features(side.features)), _void(W, out.dtype), problem.rank,
+        _void(out, out.dtype, writable=True), out.shape[1], -1 if side.bias_slot is None else side.bias_slot,
+        _team(threads),
+    )  # fmt: skip
+    return out
+
+
+def scores(problem: Problem, side: Side, own: Reals, other: Reals, score: Reals, threads: int) -> float:
+    """Fill ``score`` in the side's order of pairs (less y for the square loss); return the weighted loss."""
+    dtype, pairs = problem.dtype, side.pairs
+    chunk_loss = np.empty(len(pairs.chunk) - 1)
+    code = loss_code(problem.loss)
+    total: float = _kernels(dtype).scores(
+        ffi.new("fmf_pairs *", _pairs(pairs)), code, _void(own, dtype), _void(other, dtype), own.shape[1],
+        problem.offset, _void(score, dtype, writable=True), _pointer("double *", chunk_loss, np.float64, writable=True),
+        _team(threads),
+    )  # fmt: skip
+    if code == EXTERNAL:
+        total = 0.0
+        for part in blocks(len(pairs)):
+            value = check_batch(problem.loss, "value", problem.loss.value(score[part], pairs.y[part]), score[part].shape)
+            weighted = value if pairs.weight is None else value * pairs.weight[part]
+            total += float(np.sum(weighted, dtype=np.float64))
+    return total
+
+
+def blocks(n: int, size: int = 131072) -> list[slice]:
+    """Return the slices by which a loss written in NumPy sees n pairs: long enough for NumPy, short enough for caches."""
+    return [slice(begin, min(begin + size, n)) for begin in range(0, n, size)]
+
+
+def pair_scores(
+    rows: NDArray[np.int32], others: NDArray[np.int32], own: Reals, other: Reals, offset: float, threads: int
+) -> Reals:
+    """Return the scores of pairs given as index arrays."""
+    score = np.empty(len(rows), own.dtype)
+    _kernels(own.dtype).pair_scores(
+        len(rows), _int32(rows), _int32(others), _void(own, own.dtype), _void(other, own.dtype), own.shape[1], offset,
+        _void(score, own.dtype, writable=True), _team(threads),
+    )  # fmt: skip
+    return score
+
+
+def penalty(part: Part, W: Reals, threads: int) -> float:
+    """Return the penalty of one part of a side's parameters."""
+    if not is_native(part.regularizer):
+        w = W[:, part.columns]
+        values = part.regularizer.penalty(w, part.strength[:, None])
+        return float(np.sum(check_batch(part.regularizer, "penalty", values, w.shape), dtype=np.float64))
+    l1, l2 = elastic_net(part.regularizer)
+    total: float = _kernels(W.dtype).elastic_net_penalty(
+        W.shape[0], W.shape[1], part.columns.start, part.columns.stop - part.columns.start, _void(W, W.dtype),
+        _void(part.strength, W.dtype), l1, l2, _team(threads),
+    )  # fmt: skip
+    return total
+
+
+def balance(order: NDArray[np.int32], sizes: NDArray[np.int64], sets: int) -> NDArray[np.int32]:
+    """Return the set of each feature: in the given order, each joins the set with the least total size so far."""
+    set_of = np.empty(len(order), np.int32)
+    _succeed(lib.fmf_balance(len(order), _int32(order), _int64(sizes), sets, _pointer("int32_t *", set_of, np.int32)))
+    return set_of
+
+
+def _succeed(status: int) -> None:
+    if status == lib.FMF_OUT_OF_MEMORY:
+        raise MemoryError("fmfkit's kernels could not allocate their scratch space")
+
+
+@attrs.define(eq=False)
+class Plan:
+    """A partition laid out for the sweep; its large buffers serve every round."""
+
+    features: Features
+    conflict: Reals
+    entry_row: NDArray[np.int32]
+    entry_place: NDArray[np.int32]
+    entry_value: Reals
+    partition: Partition = attrs.field(init=False)
+    start: NDArray[np.int64] = attrs.field(init=False)
+    cut: NDArray[np.int64] = attrs.field(init=False)
+
+    @classmethod
+    def allocate(cls, features: Features) -> Plan:
+        """Reserve what a round needs: proportional to the non-zeros of the features."""
+        n, dtype = features.nonzeros, features.row_value.dtype
+        return cls(features, np.empty(n, dtype), np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, dtype))
+
+    def lay_out(self, partition: Partition, threads: int) -> None:
+        """Lay out a (checked) partition."""
+        sizes = self.features.column_sizes[partition.order]
+        self.partition = partition
+        self.start = np.concatenate([[0], np.cumsum(sizes)])
+        self.cut = np.concatenate([[0], np.cumsum(np.where(sizes > CUT, -(-sizes // CUT), 0))])
+        X = ffi.new("fmf_features *", _features(self.features))
+        plan = ffi.new("fmf_plan *", self.fields())
+        _succeed(_kernels(self.conflict.dtype).plan(X, plan, _team(threads)))
+
+    def fields(self) -> dict[str, Any]:
+        """Return the members of the C struct."""
+        dtype = self.conflict.dtype
+        return {
+            "sets": len(self.partition),
+            "order": _int32(self.partition.order),
+            "set_ptr": _int64(self.partition.offsets),
+            "start": _int64(self.start),
+            "cut": _int64(self.cut),
+            "conflict": _void(self.conflict, dtype, writable=True),
+            "entry_row": _pointer("int32_t *", self.entry_row, np.int32, writable=True),
+            "entry_place": _pointer("int32_t *", self.entry_place, np.int32, writable=True),
+            "entry_value": _void(self.entry_value, dtype, writable=True),
+        }
+
+    def _largest(self, running: NDArray[np.int64]) -> int:
+        at = running[self.partition.offsets]
+        return int(np.diff(at).max(initial=0))
+
+    @property
+    def largest_set(self) -> int:
+        """The number of features of the largest set."""
+        return int(np.diff(self.partition.offsets).max(initial=0))
+
+    @property
+    def most_pieces(self) -> int:
+        """The largest number of pieces of cut columns in a set."""
+        return self._largest(self.cut)
+
+    def imbalance(self, threads: int) -> float:
+        """Return the paper's sigma: the busiest thread's non-zeros over the mean, all sets together."""
+        if threads == 1 or self.start[-1] == 0:
+            return 1.0
+        begin, end = self.start[self.partition.offsets[:-1]], self.start[self.partition.offsets[1:]]
+        lines = begin[:, None] + (end - begin)[:, None] * np.arange(threads + 1) // threads  # (sets, threads + 1)
+        pieces = self._piece_starts()
+        load = np.diff(pieces[np.searchsorted(pieces, lines)], axis=1)
+        return float(load.max(axis=1).sum() / load.mean(axis=1).sum())
+
+    def _piece_starts(self) -> NDArray[np.int64]:
+        """Return where the columns, and the pieces of cut ones, begin: a thread takes those that begin in its share."""
+        cut = np.flatnonzero(np.diff(self.cut))
+        inner = [np.arange(self.start[t], self.start[t + 1], CUT) for t in cut]
+        return np.unique(np.concatenate([self.start, *inner]))
+
+
+@attrs.define(eq=False)
+class SideBuffers:
+    """Scratch for coordinate descent on one side."""
+
+    GH: Reals
+    step: Reals
+    VV: Reals
+    eta: Reals
+
+    @classmethod
+    def allocate(cls, side: Side, other_rows: int) -> SideBuffers:
+        """Reserve what a side's update needs: proportional to its rows, its features and the other side's rows."""
+        dtype, rows = side.pairs.y.dtype, side.pairs.rows
+        return cls(
+            np.zeros((rows, 2), dtype), np.zeros(rows, dtype), np.zeros((other_rows, 2), dtype),
+            np.ones(side.features.cols, dtype),
+        )  # fmt: skip
+
+
+@attrs.frozen
+class Dimension:
+    """A latent dimension as the side being updated sees it."""
+
+    column: int
+    slot: int
+    part: Part
+
+
+def dimensions(problem: Problem, side: Side) -> list[Dimension]:
+    """Return the dimensions in the order of their update: the side's bias, then the factors."""
+    factors = [Dimension(k, k, side.factors) for k in range(problem.rank)]
+    if side.bias is None or side.bias_slot is None:
+        return factors
+    return [Dimension(problem.rank, side.bias_slot, side.bias), *factors]
+
+
+class Descent:
+    """One side's coordinate descent, ready to run: the C struct and the arrays it points to."""
+
+    def __init__(
+        self, problem: Problem, side: Side, W: Reals, other: Reals, score: Reals, buffers: SideBuffers, *,
+        plan: Plan | None, gradient: Reals | None, curvature: Reals | None, beta: float, threads: int,
+    ) -> None:  # fmt: skip
+        """Point C at the arrays. ``plan`` None means Algorithm 2 or 1; gradient and curvature serve external losses."""
+        dtype = problem.dtype
+        room = plan.largest_set if plan else 1
+        self.delta, self.sums = np.zeros(room, dtype), np.zeros((room, 2), dtype)
+        self._partial = np.zeros((plan.most_pieces if plan else 0, 2), dtype)
+        self.beta, self._dtype, self._team, self._kernels = beta, dtype, _team(threads), _kernels(dtype)
+        self._kept = (W, other, score, buffers, plan, gradient, curvature)
+        fields = {
+            "pairs": _pairs(side.pairs),
+            "features": _features(side.features),
+            "loss": loss_code(problem.loss),
+            "beta": beta,
+            "other": _void(other, dtype),
+            "other_rows": other.shape[0],
+            "stride": other.shape[1],
+            "parameters": _void(W, dtype, writable=True),
+            "width": W.shape[1],
+            "score": _void(score, dtype, writable=True),
+            "gradient": _void(gradient, dtype),
+            "curvature": _void(curvature, dtype),
+            "GH": _void(buffers.GH, dtype, writable=True),
+            "step": _void(buffers.step, dtype, writable=True),
+            "VV": _void(buffers.VV, dtype, writable=True),
+            "delta": _void(self.delta, dtype, writable=True),
+            "sums": _void(self.sums, dtype, writable=True),
+            "partial": _void(self._partial, dtype, writable=True),
+            "eta": _void(buffers.eta, dtype, writable=True) if plan else ffi.NULL,
+        }
+        if plan:
+            fields["plan"] = plan.fields()
+        self._struct = ffi.new("fmf_descent *", fields)
+
+    def _dimensions(self, dimensions: Sequence[Dimension]) -> Any:
+        rows = []
+        for k in dimensions:
+            l1, l2 = elastic_net(k.part.regularizer)
+            strength = _void(k.part.strength, self._dtype)
+            rows.append({"column": k.column, "slot": k.slot, "l1": l1, "l2": l2, "strength": strength})
+        return ffi.new("fmf_dimension[]", rows)
+
+    def descend(self, dimensions: Sequence[Dimension]) -> None:
+        """Update every dimension; loss and regularizers are native."""
+        self._kernels.descend(self._struct, len(dimensions), self._dimensions(dimensions), self._team)
+
+    def begin(self, before: int, slot: int) -> None:
+        """Bring scores up to date with the dimension before, and G and H to this one (native losses)."""
+        self._kernels.begin(self._struct, before, slot, self._team)
+
+    def accumulate(self, beta: float) -> None:
+        """Make G and H from the gradients of an external loss."""
+        self._struct.beta = beta
+        self._kernels.accumulate(self._struct, self._team)
+
+    def measure(self) -> None:
+        """Measure eta."""
+        self._kernels.measure(self._struct, self._team)
+
+    def sweep(self, dimension: Dimension) -> None:
+        """Update all features of a dimension with a native regularizer."""
+        self._kernels.sweep(self._struct, self._dimensions([dimension]), self._team)
+
+    def set_sums(self, index: int) -> None:
+        """Leave gradient and curvature of a set's features in ``sums``."""
+        self._kernels.set_sums(self._struct, index, self._team)
+
+    def set_apply(self, index: int) -> None:
+        """Apply the steps of a set, given in ``delta``, to G and to the embedding's change."""
+        self._kernels.set_apply(self._struct, index, self._team)
+
+    def naive(self, dimensions: Sequence[Dimension]) -> None:
+        """Algorithm 1 over every coordinate; loss and regularizers are native."""
+        self._kernels.naive(self._struct, len(dimensions), self._dimensions(dimensions))
+
+    def naive_sums(self, slot: int, feature: int, beta: float) -> tuple[float, float]:
+        """Return gradient and curvature of one coordinate over all pairs it touches."""
+        self._struct.beta = beta
+        sums = ffi.new("double[2]")
+        self._kernels.naive_sums(self._struct, slot, feature, sums)
+        return sums[0], sums[1]
+
+    def naive_apply(self, slot: int, feature: int, delta: float) -> None:
+        """Bring the scores of all touched pairs up to date with a step."""
+        self._kernels.naive_apply(self._struct, slot, feature, delta)
+
+
+class _PythonSteps:
+    """Serves the callbacks of stochastic gradient descent for a loss or regularizers written in Python."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.stop = np.zeros(1, np.int32)
+        self.error: BaseException | None = None
+        self.parts = (problem.query.factors, problem.query.bias, problem.target.factors, problem.target.bias)
+
+    def fail(self, error: BaseException) -> None:
+        self.error, self.stop[0] = self.error or error, 1
+
+    def gradient(self, score: float, y: float) -> float:
+        batch, targets = np.array([score], self.problem.dtype), np.array([y], self.problem.dtype)
+        return float(check_batch(self.problem.loss, "gradient", self.problem.loss.gradient(batch, targets), (1,))[0])
+
+    def step(self, which: int, x: Reals, y: float, w: Reals, share: float) -> None:
+        part = self.parts[which]
+        assert part is not None  # the kernel touches biases only where there are some
+        curvature = np.full_like(w, y)
+        w += check_batch(part.regularizer, "T", part.regularizer.T(x, curvature, w, w.dtype.type(share)), w.shape)
+
+
+@ffi.def_extern()  # type: ignore[untyped-decorator]
+def fmf_python_gradient(python: Any, score: float, y: float) -> float:
+    """Gradient of one pair."""
+    steps: _PythonSteps = ffi.from_handle(python)
+    try:
+        return steps.gradient(score, y)
+    except BaseException as error:  # C cannot carry it: raised again when the round returns
+        steps.fail(error)
+        return 0.0
+
+
+@ffi.def_extern()  # type: ignore[untyped-decorator]
+def fmf_python_step(python: Any, which: int, feature: int, x: Any, y: float, w: Any, n: int, share: float) -> None:
+    """Proximal step of one feature's weights."""
+    steps: _PythonSteps = ffi.from_handle(python)
+    dtype = steps.problem.dtype
+    try:
+        arrays = [np.frombuffer(ffi.buffer(a, n * dtype.itemsize), dtype) for a in (x, w)]
+        steps.step(which, arrays[0], y, arrays[1], share)
+    except BaseException as error:
+        steps.fail(error)
+
+
+@attrs.frozen(eq=False)
+class Touches:
+    """The penalty's share in one touch of each feature, for factors and bias of one side."""
+
+    factors: Reals
+    bias: Reals | None
+
+    @classmethod
+    def of(cls, side: Side) -> Touches:
+        """Divide the strengths by how often a round of stochastic gradient descent touches each feature."""
+        features = side.features
+        pairs_of_row = np.repeat(np.diff(side.pairs.ptr), np.diff(features.row_ptr))
+        touches = np.bincount(features.row_index, weights=pairs_of_row, minlength=features.cols)
+        each = [None if part is None else (part.strength / np.maximum(touches, 1)).astype(part.strength.dtype)
+                for part in (side.factors, side.bias)]  # fmt: skip
+        assert each[0] is not None
+        return cls(each[0], each[1])
+
+
+def stochastic_round(
+    problem: Problem, P: Reals, Q: Reals, touches: tuple[Touches, Touches], rate: float, threads: int, *,
+    order: NDArray[np.int32] | None = None,
+    row_of: NDArray[np.int32] | None = None, multiplier: int = 1, shift: int = 0,
+) -> None:  # fmt: skip
+    """Run a round of stochastic gradient descent: grouped by query in ``order``, or per pair (with ``row_of``)."""
+    dtype, code = problem.dtype, loss_code(problem.loss)
+    parts = [part for side in problem.sides for part in side.parts]
+    penalty_external = not all(is_native(part.regularizer) for part in parts)
+    steps = _PythonSteps(problem) if code == EXTERNAL or penalty_external else None
+    handle = ffi.new_handle(steps) if steps else ffi.NULL
+    team = 1 if steps else _team(threads)
+    scratch = np.zeros((team, 4, problem.rank + 1), dtype)
+
+    def touch(part: Part | None, share: Reals | None) -> dict[str, Any]:
+        l1, l2 = elastic_net(part.regularizer) if part else (0.0, 0.0)
+        return {"l1": l1, "l2": l2, "share": _void(share, dtype)}
+
+    struct = ffi.new("fmf_sgd *", {
+        "pairs": _pairs(problem.query.pairs), "X": _features(problem.X), "Z": _features(problem.Z),
+        "P": _void(P, dtype, writable=True), "Q": _void(Q, dtype, writable=True), "rank": problem.rank,
+        "query_bias": problem.query_bias, "target_bias": problem.target_bias, "offset": problem.offset, "rate": rate,
+        "loss": code,
+        "touch_P": touch(problem.query.factors, touches[0].factors),
+        "touch_query_bias": touch(problem.query.bias, touches[0].bias),
+        "touch_Q": touch(problem.target.factors, touches[1].factors),
+        "touch_target_bias": touch(problem.target.bias, touches[1].bias),
+        "penalty_external": penalty_external, "python": handle,
+        "stop": _pointer("const int32_t *", steps.stop, np.int32) if steps else ffi.NULL,
+        "order": ffi.NULL if order is None else _int32(order),
+        "row_of": ffi.NULL if row_of is None else _int32(row_of),
+        "multiplier": multiplier, "shift": shift, "scratch": _void(scratch, dtype, writable=True),
+    })  # fmt: skip
+    kernels = _kernels(dtype)
+    (kernels.sgd_grouped if order is not None else kernels.sgd_per_pair)(struct, team)
+    if steps and steps.error:
+        raise steps.error
+
+
+_start()

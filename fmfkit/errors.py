@@ -1,0 +1,26 @@
+"""The errors that are fmfkit's own; bad arguments raise ValueError or TypeError as everywhere."""
+
+from __future__ import annotations
+
+
+class PluginLoadError(RuntimeError):
+    """A plugin that was asked for by name could not be loaded; ``__cause__`` is what it raised."""
+
+
+class UnknownNameError(LookupError):
+    """No plugin, or more than one, offers a component of the name asked for."""
+
+
+class PluginContractError(TypeError):
+    """A loss, regularizer, scheduler or solver returned something its interface does not allow."""
+
+
+class IncompatibleError(ValueError):
+    """The solver cannot work on the problem; the message lists every reason."""
+
+
+class DivergedError(ArithmeticError):
+    """Training left the finite numbers; the message says what to change."""
+
+
+__all__ = ["DivergedError", "IncompatibleError", "PluginContractError", "PluginLoadError", "UnknownNameError"]

@@ -1,0 +1,83 @@
+"""The hooks by which a plugin tells what it offers.
+
+A plugin is a module (or object) named by an entry point of group ``fmfkit``::
+
+    # pyproject.toml
+    [project.entry-points.fmfkit]
+    mine = "my_package.fmfkit_plugin"
+
+    # my_package/fmfkit_plugin.py
+    from fmfkit import Spec, hookimpl
+
+    @hookimpl
+    def fmfkit_losses():
+        return [Spec("huber", "my_package.losses:Huber", "quadratic near zero, linear far away")]
+
+The loss is then ``mine:huber``, and ``huber`` where nobody else offers one. Hooks are called once, when something first
+asks the registry; nothing is imported for a factory given as a string until it is used.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import attrs
+import pluggy
+from attrs import validators
+
+PROJECT = "fmfkit"
+hookspec = pluggy.HookspecMarker(PROJECT)
+hookimpl = pluggy.HookimplMarker(PROJECT)
+
+
+@attrs.frozen
+class Spec:
+    """One thing that a plugin offers."""
+
+    name: str = attrs.field(validator=[validators.instance_of(str), validators.matches_re(r"[a-z][a-z0-9_]*")])
+    factory: str | Callable[..., Any] = attrs.field(
+        validator=validators.or_(
+            validators.and_(validators.instance_of(str), validators.matches_re(r"[\w.]+:[\w.]+")), validators.is_callable()
+        )
+    )
+    """A class or function that makes the component, or where to find it, as "package.module:attribute"."""
+    doc: str = attrs.field(default="", validator=validators.instance_of(str))
+    """One line for listings."""
+
+    def load(self) -> Callable[..., Any]:
+        """Return the factory, importing its module if need be."""
+        if not isinstance(self.factory, str):
+            return self.factory
+        module, _, attribute = self.factory.partition(":")
+        factory: Callable[..., Any] = functools.reduce(getattr, attribute.split("."), importlib.import_module(module))
+        return factory
+
+
+@hookspec
+def fmfkit_losses() -> Iterable[Spec]:
+    """Return the losses that the plugin offers: factories of fmfkit.Loss."""
+    return ()
+
+
+@hookspec
+def fmfkit_regularizers() -> Iterable[Spec]:
+    """Return the regularizers that the plugin offers: factories of fmfkit.Regularizer."""
+    return ()
+
+
+@hookspec
+def fmfkit_schedulers() -> Iterable[Spec]:
+    """Return the schedulers that the plugin offers: factories of fmfkit.PartitionScheduler."""
+    return ()
+
+
+@hookspec
+def fmfkit_solvers() -> Iterable[Spec]:
+    """Return the solvers that the plugin offers: factories of fmfkit.Solver."""
+    return ()
+
+
+__all__ = ["Spec", "fmfkit_losses", "fmfkit_regularizers", "fmfkit_schedulers", "fmfkit_solvers", "hookimpl"]

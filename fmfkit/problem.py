@@ -1,0 +1,527 @@
+"""What is fixed during a fit: pairs, features, loss, regularizers; checked once, laid out for the kernels.
+
+Everything exists for both sides alike: ``Side`` is one of them, "query" (rows of Y, features X, parameters P) or
+"target" (columns of Y, features Z, parameters Q).
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import operator
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, cast
+
+import attrs
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from fmfkit.errors import PluginContractError
+from fmfkit.interfaces import Loss, Reals, Regularizer
+from fmfkit.registry import resolve
+from fmfkit.regularizers import Regularization
+from fmfkit.state import SideName
+
+INDEX_LIMIT = 2**31 - 1
+CHUNK_PAIRS = 4096
+"""Rows are shared out between threads in chunks of about this many pairs."""
+
+Matrix = Any  # whatever scipy.sparse.csr_array takes
+
+
+@attrs.frozen(eq=False)
+class Features:
+    """A sparse feature matrix, one row per instance, by row and by column; columns come in named blocks."""
+
+    rows: int
+    cols: int
+    row_ptr: NDArray[np.int64]
+    row_index: NDArray[np.int32]
+    row_value: Reals
+    col_ptr: NDArray[np.int64]
+    col_index: NDArray[np.int32]
+    col_value: Reals
+    blocks: Mapping[str, slice]
+
+    @property
+    def nonzeros(self) -> int:
+        """The number of stored values."""
+        return len(self.row_index)
+
+    @functools.cached_property
+    def column_sizes(self) -> NDArray[np.int64]:
+        """The number of stored values of each feature."""
+        return np.diff(self.col_ptr)
+
+
+@attrs.frozen(eq=False)
+class Pairs:
+    """The observed pairs grouped by one side: row i's are ``ptr[i]:ptr[i + 1]``, partners ascending."""
+
+    rows: int
+    ptr: NDArray[np.int64]
+    other: NDArray[np.int32]
+    y: Reals
+    weight: Reals | None
+    chunk: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        """Return the number of pairs."""
+        return len(self.other)
+
+    @functools.cached_property
+    def totals(self) -> NDArray[np.float64]:
+        """|O_i|: the number of pairs of each row, or the sum of their weights."""
+        if self.weight is None:
+            return np.diff(self.ptr).astype(np.float64)
+        sums = np.concatenate([[0.0], np.cumsum(self.weight, dtype=np.float64)])
+        return np.maximum(sums[self.ptr[1:]] - sums[self.ptr[:-1]], 0.0)
+
+
+@attrs.frozen(eq=False)
+class Part:
+    """A penalised part of one side's parameters, the factors or the bias: a regularizer and its strengths."""
+
+    regularizer: Regularizer
+    strength: Reals  # (features)
+    columns: slice
+
+
+@attrs.frozen(eq=False)
+class Side:
+    """One side of a problem."""
+
+    name: SideName
+    pairs: Pairs
+    features: Features
+    factors: Part
+    bias: Part | None
+    bias_slot: int | None
+    """Where the embedding holds this side's bias; the other side's embedding is 1 there."""
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The bias first, if there is one, then the factors: the order in which they are updated."""
+        return (self.factors,) if self.bias is None else (self.bias, self.factors)
+
+
+@attrs.frozen(eq=False, kw_only=True)
+class Problem:
+    """Queries, targets, their features, the scores of some pairs, and what a good model is.
+
+    Build one with ``from_scipy`` or ``from_coo``.
+    """
+
+    query: Side
+    target: Side
+    rank: int
+    loss: Loss
+    regularization: Regularization
+    offset: float
+
+    @classmethod
+    def from_scipy(
+        cls,
+        Y: Matrix,
+        *,
+        rank: int,
+        X: Matrix | Mapping[str, Matrix] | None = None,
+        Z: Matrix | Mapping[str, Matrix] | None = None,
+        weight: Matrix | None = None,
+        loss: Loss | str = "square",
+        regularizer: Regularizer | Regularization | str = "elastic_net",
+        offset: float | None = None,
+        query_bias: bool = True,
+        target_bias: bool = True,
+        duplicates: Literal["error", "sum"] = "error",
+        dtype: DTypeLike = np.float32,
+    ) -> Problem:
+        """Build a problem from a sparse matrix of scores, queries × targets.
+
+        Every stored entry of ``Y`` is an observation, explicit zeros too.
+
+        Args:
+            Y: scipy sparse matrix or array.
+            rank: the number of latent dimensions, biases not counted.
+            X: features of the queries, one row each; a mapping of names to matrices makes named blocks side by side.
+                None means an indicator for each query: plain matrix factorization.
+            Z: features of the targets, likewise.
+            weight: sparse matrix with the pattern of ``Y``: how much each observation counts; None means 1.
+            loss: a Loss or the name of a registered one.
+            regularizer: one Regularizer for everything, a Regularization, or the name of a registered one.
+            offset: added to every score; None leaves it to the loss (square: the mean of the scores).
+            query_bias: whether queries have a bias, learnt from their features like a latent dimension.
+            target_bias: whether targets have one.
+            duplicates: "error" refuses entries for the same pair; "sum" adds up their scores and their weights.
+            dtype: float32 or float64, for data and parameters.
+        """
+        Y = _coo(Y, "Y")
+        weights = None
+        if weight is not None:
+            W = _coo(weight, "weight")
+            if W.shape != Y.shape:
+                raise ValueError(f"weight: shape {W.shape} differs from the shape of Y, {Y.shape}")
+            if W.nnz != Y.nnz or (W.row != Y.row).any() or (W.col != Y.col).any():
+                raise ValueError(
+                    f"weight: its {W.nnz} entries are not at the places of Y's {Y.nnz}, in the same order; "
+                    "copy Y and replace its .data"
+                )
+            weights = W.data
+        return cls.from_coo(
+            Y.row, Y.col, Y.data, shape=Y.shape, rank=rank, X=X, Z=Z, weight=weights, loss=loss,
+            regularizer=regularizer, offset=offset, query_bias=query_bias, target_bias=target_bias,
+            duplicates=duplicates, dtype=dtype,
+        )  # fmt: skip
+
+    @classmethod
+    def from_coo(
+        cls,
+        queries: ArrayLike,
+        targets: ArrayLike,
+        scores: ArrayLike,
+        *,
+        rank: int,
+        shape: tuple[int, int] | None = None,
+        X: Matrix | Mapping[str, Matrix] | None = None,
+        Z: Matrix | Mapping[str, Matrix] | None = None,
+        weight: ArrayLike | None = None,
+        loss: Loss | str = "square",
+        regularizer: Regularizer | Regularization | str = "elastic_net",
+        offset: float | None = None,
+        query_bias: bool = True,
+        target_bias: bool = True,
+        duplicates: Literal["error", "sum"] = "error",
+        dtype: DTypeLike = np.float32,
+    ) -> Problem:
+        """Build a problem from index arrays: pair e is (queries[e], targets[e]), its score scores[e].
+
+        ``shape`` is (number of queries, number of targets); left out, it comes from X and Z, else from the largest
+        indices. The other arguments are those of ``from_scipy``.
+        """
+        real = _precision(dtype)
+        rank = whole("rank", rank, least=1)
+        loss = resolve("loss", loss)
+        regularization = _regularization(regularizer)
+        if duplicates not in ("error", "sum"):
+            raise ValueError(f"duplicates: expected 'error' or 'sum', got {duplicates!r}")
+        X, Z = _blocks("X", X), _blocks("Z", Z)
+        rows, cols, y, w = _observations(queries, targets, scores, weight, real)
+        q, p = _shape(shape, rows, cols, X, Z)
+        by_query, by_target = _group(rows, cols, y, w, (q, p), duplicates)
+        loss.check_targets(by_query.y)
+        _probe_loss(loss, by_query)
+        if offset is None:
+            offset = float(loss.offset(by_query.y, by_query.weight))
+        elif not np.isfinite(offset):
+            raise ValueError(f"offset: expected a finite number, got {offset!r}")
+        features = (_features("X", X, q, real), _features("Z", Z, p, real))
+        _check_block_names(regularization, features)
+        return cls(
+            query=_side("query", by_query, features[0], rank, regularization.P,
+                        regularization.query_bias if query_bias else None, rank),
+            target=_side("target", by_target, features[1], rank, regularization.Q,
+                         regularization.target_bias if target_bias else None, rank + bool(query_bias)),
+            rank=rank, loss=loss, regularization=regularization, offset=float(offset),
+        )  # fmt: skip
+
+    @property
+    def X(self) -> Features:
+        """The features of the queries."""
+        return self.query.features
+
+    @property
+    def Z(self) -> Features:
+        """The features of the targets."""
+        return self.target.features
+
+    @property
+    def pairs(self) -> int:
+        """The number of observed pairs."""
+        return len(self.query.pairs)
+
+    @property
+    def sides(self) -> tuple[Side, Side]:
+        """The query side, then the target side: the order in which a round updates them."""
+        return self.query, self.target
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The precision of data and parameters."""
+        return self.query.pairs.y.dtype
+
+    @property
+    def query_bias(self) -> bool:
+        """Whether queries have a bias."""
+        return self.query.bias is not None
+
+    @property
+    def target_bias(self) -> bool:
+        """Whether targets have a bias."""
+        return self.target.bias is not None
+
+    def __repr__(self) -> str:
+        """Tell the sizes, not the arrays."""
+        return (
+            f"<Problem {self.query.pairs.rows} queries × {self.target.pairs.rows} targets, {self.pairs} pairs, "
+            f"{self.X.cols} + {self.Z.cols} features, rank {self.rank}, {self.loss!r}, {self.dtype}>"
+        )
+
+
+def whole(name: str, value: Any, *, least: int) -> int:
+    """Return a whole number given by the caller, or say what is wrong with it."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name}: expected a whole number, got {value!r}") from None
+    if number < least:
+        raise ValueError(f"{name}: expected at least {least}, got {number}")
+    return number
+
+
+def _precision(dtype: DTypeLike) -> np.dtype[Any]:
+    real = np.dtype(dtype)
+    if real not in (np.float32, np.float64):
+        raise ValueError(f"dtype: expected float32 or float64, got {real}")
+    return real
+
+
+def _regularization(given: Regularizer | Regularization | str) -> Regularization:
+    if isinstance(given, Regularization):
+        return given
+    regularizer = resolve("regularizer", given)
+    return Regularization(P=regularizer, Q=regularizer)
+
+
+def _coo(matrix: Matrix, name: str) -> sp.coo_array:
+    if not sp.issparse(matrix):
+        raise TypeError(
+            f"{name}: expected a scipy sparse matrix (its stored entries are the observations), "
+            f"got {type(matrix).__name__}"
+        )
+    return sp.coo_array(matrix)
+
+
+def _reals(name: str, values: ArrayLike, dtype: np.dtype[Any]) -> Reals:
+    """Return ``values`` as a flat array of finite reals."""
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise ValueError(f"{name}: expected a flat array, got shape {array.shape}")
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"{name}: expected real numbers, got dtype {array.dtype}")
+    with np.errstate(over="ignore"):
+        array = array.astype(dtype, copy=False)
+    _check_finite(name, array)
+    return array
+
+
+def _check_finite(name: str, values: Reals) -> None:
+    finite = np.isfinite(values)
+    if not finite.all():
+        first = int(np.flatnonzero(~finite)[0])
+        raise ValueError(
+            f"{name}: {int((~finite).sum())} of {values.size} values are NaN, infinite or too large for {values.dtype}, "
+            f"the first at position {first}"
+        )
+
+
+def _indices(name: str, values: ArrayLike) -> NDArray[Any]:
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise ValueError(f"{name}: expected a flat array, got shape {array.shape}")
+    if array.size == 0:
+        return array.astype(np.int32)
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"{name}: expected whole numbers (row numbers from 0), got dtype {array.dtype}")
+    return array
+
+
+def _observations(
+    queries: ArrayLike, targets: ArrayLike, scores: ArrayLike, weight: ArrayLike | None, dtype: np.dtype[Any]
+) -> tuple[NDArray[Any], NDArray[Any], Reals, Reals | None]:
+    rows, cols, y = _indices("queries", queries), _indices("targets", targets), _reals("scores", scores, dtype)
+    w = None if weight is None else _reals("weight", weight, dtype)
+    for name, array in (("targets", cols), ("scores", y), ("weight", w)):
+        if array is not None and len(array) != len(rows):
+            raise ValueError(f"{name}: {len(array)} entries for {len(rows)} queries")
+    if len(rows) == 0:
+        raise ValueError("scores: there is no observation to learn from")
+    if w is not None and (w < 0).any():
+        first = int(np.flatnonzero(w < 0)[0])
+        raise ValueError(f"weight: expected no negative weight, got {w[first]} at position {first}")
+    return rows, cols, y, w
+
+
+Blocks = dict[str, sp.csr_array]
+
+
+def _blocks(name: str, given: Matrix | Mapping[str, Matrix] | None) -> Blocks | None:
+    """Return the blocks of X or Z as sparse matrices with equally many rows; None for indicators."""
+    if given is None:
+        return None
+    named = dict(given) if isinstance(given, Mapping) else {"features": given}
+    if not named:
+        raise ValueError(f"{name}: the mapping of feature blocks is empty")
+    blocks = {}
+    for block, matrix in named.items():
+        if not isinstance(block, str):
+            raise TypeError(f"{name}: block names are strings, got {block!r}")
+        label = f"{name}[{block!r}]" if isinstance(given, Mapping) else name
+        if not (sp.issparse(matrix) or (isinstance(matrix, np.ndarray) and matrix.ndim == 2)):
+            raise TypeError(f"{label}: expected a scipy sparse matrix or a 2-d array, got {type(matrix).__name__}")
+        if matrix.dtype.kind not in "biuf":
+            raise TypeError(f"{label}: expected real numbers, got dtype {matrix.dtype}")
+        blocks[block] = sp.csr_array(matrix)
+        _check_finite(label, blocks[block].data)
+    rows = {block: matrix.shape[0] for block, matrix in blocks.items()}
+    if len(set(rows.values())) > 1:
+        raise ValueError(f"{name}: blocks differ in their numbers of rows: {rows}")
+    return blocks
+
+
+def _shape(
+    shape: tuple[int, int] | None, rows: NDArray[Any], cols: NDArray[Any], X: Blocks | None, Z: Blocks | None
+) -> tuple[int, int]:
+    """Return (queries, targets), all indices and feature matrices agreeing with it."""
+    sizes = []
+    for axis, (what, index, blocks, name) in enumerate((("queries", rows, X, "X"), ("targets", cols, Z, "Z"))):
+        described = next(iter(blocks.values())).shape[0] if blocks else None
+        if shape is not None:
+            size = whole("shape", shape[axis], least=1)
+        else:
+            size = described if described is not None else int(index.max()) + 1
+        if described is not None and described != size:
+            raise ValueError(f"{name}: {described} rows for {size} {what}")
+        columns = sum(matrix.shape[1] for matrix in blocks.values()) if blocks else 0
+        for count, label in ((size, what), (columns, f"columns of {name}")):
+            if count > INDEX_LIMIT:
+                raise ValueError(f"{label}: {count} is more than the {INDEX_LIMIT} that 32-bit indices can number")
+        if int(index.min()) < 0 or int(index.max()) >= size:
+            bad = int(index.min()) if int(index.min()) < 0 else int(index.max())
+            raise ValueError(f"{what}: index {bad} is out of range for {size} {what}")
+        sizes.append(size)
+    return sizes[0], sizes[1]
+
+
+def _group(
+    rows: NDArray[Any], cols: NDArray[Any], y: Reals, w: Reals | None, shape: tuple[int, int], duplicates: str
+) -> tuple[Pairs, Pairs]:
+    """Return the pairs by query and by target."""
+    index = (rows.astype(np.int32, copy=False), cols.astype(np.int32, copy=False))
+
+    def by_query(values: Reals) -> sp.csr_array:
+        matrix = sp.coo_array((values, index), shape=shape).tocsr()  # tocsr adds up duplicates
+        if matrix.nnz < len(values) and duplicates == "error":
+            raise ValueError(_duplicate_message(rows, cols, len(values) - matrix.nnz))
+        matrix.sort_indices()
+        return matrix
+
+    Y, W = by_query(y), None if w is None else by_query(w)
+    Yt, Wt = Y.tocsc(), None if W is None else W.tocsc()
+    return _pairs(Y, W, shape[0]), _pairs(Yt, Wt, shape[1])
+
+
+def _duplicate_message(rows: NDArray[Any], cols: NDArray[Any], surplus: int) -> str:
+    order = np.lexsort((cols, rows))
+    again = (np.diff(rows[order]) == 0) & (np.diff(cols[order]) == 0)
+    first = order[int(np.flatnonzero(again)[0])]
+    return (
+        f"scores: {surplus} observations repeat a pair, such as query {rows[first]} with target {cols[first]}; "
+        "remove them, or pass duplicates='sum'"
+    )
+
+
+def _pairs(Y: Any, W: Any, rows: int) -> Pairs:
+    ptr = Y.indptr.astype(np.int64)
+    # a chunk ends with the row that brings the running total past a multiple of CHUNK_PAIRS
+    chunk = np.concatenate([[0], np.flatnonzero(np.diff(ptr // CHUNK_PAIRS)) + 1, [rows]]).astype(np.int64)
+    return Pairs(
+        rows=rows, ptr=ptr, other=Y.indices.astype(np.int32, copy=False), y=Y.data,
+        weight=None if W is None else W.data, chunk=np.unique(chunk),
+    )  # fmt: skip
+
+
+def _features(name: str, blocks: Blocks | None, rows: int, dtype: np.dtype[Any]) -> Features:
+    if blocks is None:
+        blocks = {"indicator": sp.eye_array(rows, dtype=dtype, format="csr")}
+    offsets = np.concatenate([[0], np.cumsum([matrix.shape[1] for matrix in blocks.values()])])
+    slices = {block: slice(int(a), int(b)) for block, a, b in zip(blocks, offsets, offsets[1:], strict=False)}
+    matrices = list(blocks.values())
+    X = sp.csr_array(matrices[0] if len(matrices) == 1 else sp.hstack(matrices, format="csr"), dtype=dtype)
+    if not X.has_canonical_format:
+        X = X.copy()  # it may be the caller's
+        X.sum_duplicates()
+    _check_finite(name, X.data)
+    Xt = X.tocsc()
+    return Features(
+        rows=rows, cols=int(offsets[-1]),
+        row_ptr=X.indptr.astype(np.int64), row_index=X.indices.astype(np.int32, copy=False), row_value=X.data,
+        col_ptr=Xt.indptr.astype(np.int64), col_index=Xt.indices.astype(np.int32, copy=False), col_value=Xt.data,
+        blocks=slices,
+    )  # fmt: skip
+
+
+def _side(
+    name: SideName, pairs: Pairs, features: Features, rank: int, factors: Regularizer, bias: Regularizer | None, slot: int
+) -> Side:
+    return Side(
+        name=name, pairs=pairs, features=features,
+        factors=Part(factors, _strengths(factors, features, pairs), slice(0, rank)),
+        bias=None if bias is None else Part(bias, _strengths(bias, features, pairs), slice(rank, rank + 1)),
+        bias_slot=None if bias is None else slot,
+    )  # fmt: skip
+
+
+def _strengths(regularizer: Regularizer, features: Features, pairs: Pairs) -> Reals:
+    """Return each feature's strength: its block's factor, and how much it is observed."""
+    strength = np.ones(features.cols)
+    for block, factor in regularizer.blocks.items():
+        if block in features.blocks:
+            strength[features.blocks[block]] = factor
+    if regularizer.scale == "observations":
+        by_row = np.repeat(pairs.totals, np.diff(features.row_ptr))
+        squares = np.square(features.row_value, dtype=np.float64) * by_row
+        strength *= 1 + np.bincount(features.row_index, weights=squares, minlength=features.cols)
+    return cast(Reals, strength.astype(pairs.y.dtype))
+
+
+def _check_block_names(regularization: Regularization, features: Iterable[Features]) -> None:
+    known = [name for matrix in features for name in matrix.blocks]
+    for field in attrs.fields(Regularization):
+        regularizer = getattr(regularization, field.name)
+        if regularizer.scale not in ("observations", "uniform"):
+            raise ValueError(
+                f"regularizer: scale of {regularizer!r} is {regularizer.scale!r}, expected 'observations' or 'uniform'"
+            )
+        for block in regularizer.blocks:
+            if block not in known:
+                near = difflib.get_close_matches(block, known, 1)
+                hint = f"; did you mean {near[0]!r}?" if near else ""
+                raise ValueError(f"regularizer: no feature block is called {block!r}; there are {known}{hint}")
+
+
+def _probe_loss(loss: Loss, pairs: Pairs) -> None:
+    """Call the loss on a few pairs: one that breaks its interface is refused before any work."""
+    y = pairs.y[:3]
+    score = np.zeros_like(y)
+    for method in ("value", "gradient", "curvature"):
+        check_batch(loss, method, getattr(loss, method)(score, y), y.shape, scalar=method == "curvature")
+
+
+def check_batch(component: Any, method: str, result: Any, shape: tuple[int, ...], *, scalar: bool = False) -> Any:
+    """Return what a plugin's method gave for a batch, or say how it breaks its interface."""
+    got = np.shape(result)
+    if got != shape and not (scalar and got == ()):
+        raise PluginContractError(
+            f"{type(component).__module__}.{type(component).__qualname__}.{method} returned shape {got} "
+            f"for a batch of shape {shape}; it must return one number per element"
+        )
+    if np.asarray(result).dtype.kind not in "fiu":
+        raise PluginContractError(
+            f"{type(component).__module__}.{type(component).__qualname__}.{method} returned "
+            f"{np.asarray(result).dtype}, expected real numbers"
+        )
+    return result
+
+
+__all__ = ["Features", "Pairs", "Part", "Problem", "Side"]

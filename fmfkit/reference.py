@@ -1,0 +1,167 @@
+"""Algorithms 1, 2 and 3 of the paper in plain NumPy, float64, dense features: the oracle for everything native.
+
+Written to be read beside the paper, not to be fast: for problems of a few hundred instances and features.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import attrs
+import numpy as np
+from attrs import validators
+from numpy.typing import NDArray
+
+from fmfkit.interfaces import PartitionScheduler, Solver
+from fmfkit.problem import Features, Part, Problem, Side
+from fmfkit.registry import resolve
+from fmfkit.schedulers import RandomPartition, checked_partition
+from fmfkit.state import RoundReport, State
+
+Array = NDArray[np.float64]
+
+
+@attrs.frozen(kw_only=True)
+class Reference(Solver):
+    """The paper's algorithm 1, 2 or 3 in plain NumPy and double precision."""
+
+    algorithm: Literal[1, 2, 3] = attrs.field(default=3, validator=validators.in_((1, 2, 3)))
+    scheduler: PartitionScheduler = attrs.field(factory=RandomPartition, converter=lambda s: resolve("scheduler", s))
+
+    def prepare(self, problem: Problem, state: State) -> None:
+        """Keep nothing."""
+
+    def round(self, problem: Problem, state: State, workspace: None) -> RoundReport:
+        """Update P, then Q."""
+        parameters = {"query": state.P.astype(np.float64), "target": state.Q.astype(np.float64)}
+        for side, other in (problem.sides, problem.sides[::-1]):
+            V = embed(problem, other, parameters[other.name])
+            pairs = Observed.of(problem, side)
+            score = problem.offset + np.sum(embed(problem, side, parameters[side.name])[pairs.i] * V[pairs.j], axis=1)
+            W = parameters[side.name]
+            for column, slot, part in dimensions(problem, side):
+                v = V[pairs.j, slot]
+                if self.algorithm == 1:
+                    algorithm_1(problem, pairs, dense(side.features), W, column, part, v, score)
+                elif self.algorithm == 2:
+                    algorithm_2(problem, pairs, dense(side.features), W, column, part, v, score)
+                else:
+                    sets = checked_partition(self.scheduler, side.features, state.round, state.rng(side.name)).sets
+                    algorithm_3(problem, pairs, dense(side.features), W, column, part, v, score, sets)
+            state.parameters(side.name)[...] = W
+        return RoundReport()
+
+
+@attrs.frozen(eq=False)
+class Observed:
+    """The pairs of a problem: row i of the side being updated, row j of the other, target y, weight."""
+
+    i: NDArray[np.int64]
+    j: NDArray[np.int32]
+    y: Array
+    weight: Array
+
+    @classmethod
+    def of(cls, problem: Problem, side: Side) -> Observed:
+        """List the pairs in the side's order."""
+        pairs = side.pairs
+        weight = np.ones(len(pairs)) if pairs.weight is None else pairs.weight.astype(np.float64)
+        return cls(np.repeat(np.arange(pairs.rows), np.diff(pairs.ptr)), pairs.other, pairs.y.astype(np.float64), weight)
+
+
+def algorithm_1(
+    problem: Problem, pairs: Observed, X: Array, W: Array, column: int, part: Part, v: Array, score: Array
+) -> None:
+    """Update one dimension, a feature at a time, from sums over all pairs."""
+    for s in range(X.shape[1]):
+        x_s = X[pairs.i, s]
+        g, beta = derivatives(problem, pairs, score)
+        x, y = np.sum(g * v * x_s, keepdims=True), np.sum(beta * v**2 * x_s**2, keepdims=True)
+        step = part.regularizer.T(x, y, W[s : s + 1, column], part.strength[s : s + 1].astype(np.float64))
+        W[s, column] += step[0]
+        score += x_s * step * v
+
+
+def algorithm_2(
+    problem: Problem, pairs: Observed, X: Array, W: Array, column: int, part: Part, v: Array, score: Array
+) -> None:
+    """Update one dimension, a feature at a time, from sums over instances: G and H stand for their pairs."""
+    G, H = instance_sums(problem, pairs, X.shape[0], v, score)
+    moved = np.zeros(X.shape[0])
+    for s in range(X.shape[1]):
+        x, y = np.sum(G * X[:, s], keepdims=True), np.sum(H * X[:, s] ** 2, keepdims=True)
+        step = part.regularizer.T(x, y, W[s : s + 1, column], part.strength[s : s + 1].astype(np.float64))
+        W[s, column] += step[0]
+        G += X[:, s] * step * H
+        moved += X[:, s] * step
+    score += moved[pairs.i] * v
+
+
+def algorithm_3(
+    problem: Problem, pairs: Observed, X: Array, W: Array, column: int, part: Part, v: Array, score: Array,
+    sets: list[NDArray[np.int32]],
+) -> None:  # fmt: skip
+    """Update one dimension, a set of features at a time, under the separable bound."""
+    G, H = instance_sums(problem, pairs, X.shape[0], v, score)
+    moved = np.zeros(X.shape[0])
+    for S in sets:
+        X_S = X[:, S]
+        C = np.abs(X_S).sum(axis=1)
+        x, y = X_S.T @ G, np.abs(X_S).T @ (H * C)
+        step = part.regularizer.T(x, y, W[S, column], part.strength[S].astype(np.float64))
+        W[S, column] += step
+        G += H * (X_S @ step)
+        moved += X_S @ step
+    score += moved[pairs.i] * v
+
+
+def derivatives(problem: Problem, pairs: Observed, score: Array) -> tuple[Array, Array]:
+    """Return g and beta of every pair, weighted."""
+    g = pairs.weight * problem.loss.gradient(score, pairs.y)
+    return g, pairs.weight * problem.loss.curvature(score, pairs.y)
+
+
+def instance_sums(problem: Problem, pairs: Observed, rows: int, v: Array, score: Array) -> tuple[Array, Array]:
+    """Return G_i = Σ_j g_ij v_j and H_i = Σ_j beta_ij v_j²."""
+    g, beta = derivatives(problem, pairs, score)
+    return np.bincount(pairs.i, g * v, rows), np.bincount(pairs.i, beta * v**2, rows)
+
+
+def dense(features: Features) -> Array:
+    """Return the feature matrix as a plain array."""
+    X = np.zeros((features.rows, features.cols))
+    X[np.repeat(np.arange(features.rows), np.diff(features.row_ptr)), features.row_index] = features.row_value
+    return X
+
+
+def embed(problem: Problem, side: Side, W: Array) -> Array:
+    """Return U = X P with a column for each bias: this side's as learnt, the other's held at 1."""
+    U = np.ones((side.features.rows, problem.rank + problem.query_bias + problem.target_bias))
+    U[:, : problem.rank] = dense(side.features) @ W[:, : problem.rank]
+    if side.bias_slot is not None:
+        U[:, side.bias_slot] = dense(side.features) @ W[:, problem.rank]
+    return U
+
+
+def dimensions(problem: Problem, side: Side) -> list[tuple[int, int, Part]]:
+    """Return (column of the parameters, column of the embedding, part): the bias first, then the factors."""
+    factors: list[tuple[int, int, Part]] = [(k, k, side.factors) for k in range(problem.rank)]
+    if side.bias is None or side.bias_slot is None:
+        return factors
+    return [(problem.rank, side.bias_slot, side.bias), *factors]
+
+
+def objective(problem: Problem, state: State | Any) -> float:
+    """Return loss plus penalty of a state, or of anything with P and Q."""
+    P, Q = state.P.astype(np.float64), state.Q.astype(np.float64)
+    pairs = Observed.of(problem, problem.query)
+    U, V = embed(problem, problem.query, P), embed(problem, problem.target, Q)
+    score = problem.offset + np.sum(U[pairs.i] * V[pairs.j], axis=1)
+    total = float(np.sum(pairs.weight * problem.loss.value(score, pairs.y)))
+    for side, W in ((problem.query, P), (problem.target, Q)):
+        for part in side.parts:
+            total += float(np.sum(part.regularizer.penalty(W[:, part.columns], part.strength[:, None].astype(np.float64))))
+    return total
+
+
+__all__ = ["Reference", "objective"]

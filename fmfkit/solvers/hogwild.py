@@ -1,0 +1,50 @@
+"""Hogwild!, as the paper runs it: lock-free stochastic gradient descent, pair by pair.
+
+Every pair makes both embeddings anew from all the features of both sides, and updates all of them.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import attrs
+import numpy as np
+
+from fmfkit import _native
+from fmfkit.problem import Problem
+from fmfkit.solvers.sgd import StochasticSolver
+from fmfkit.state import RoundReport, State
+
+
+@attrs.frozen(kw_only=True)
+class Hogwild(StochasticSolver):
+    """Lock-free stochastic gradient descent, d |O| (|X|/q + |Z|/p) operations a round.
+
+    Threads share P and Q without locks: the result is the same for the same seed on one thread only. A loss or
+    regularizer written in NumPy is called once per pair or touch, on one thread.
+    """
+
+    def prepare(self, problem: Problem, state: State) -> Any:
+        """Find the penalty's share in each touch, and the query of each pair."""
+        pairs = problem.query.pairs
+        row_of = np.repeat(np.arange(pairs.rows, dtype=np.int32), np.diff(pairs.ptr))
+        return super().prepare(problem, state), row_of
+
+    def round(self, problem: Problem, state: State, workspace: Any) -> RoundReport:
+        """Visit every pair once: pair (a t + b) mod |O| in step t, with a and b drawn from the seed."""
+        touches, row_of = workspace
+        multiplier, shift = affine_order(problem.pairs, state.rng("query"))
+        _native.stochastic_round(
+            problem, state.P, state.Q, touches, self.rate(state), state.threads,
+            row_of=row_of, multiplier=multiplier, shift=shift,
+        )  # fmt: skip
+        return RoundReport()
+
+
+def affine_order(n: int, rng: np.random.Generator) -> tuple[int, int]:
+    """Return a and b such that t -> (a t + b) mod n visits each of n things once, in leaps of about the golden ratio."""
+    multiplier = int(n * rng.uniform(0.55, 0.7)) or 1
+    while math.gcd(multiplier, n) != 1:
+        multiplier += 1
+    return multiplier, int(rng.integers(n))

@@ -1,0 +1,57 @@
+"""The paper's Algorithm 1: every coordinate sums over all the pairs it touches. The yardstick for the others' cost."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fmfkit import _native
+from fmfkit.problem import Pairs, Problem, Side, check_batch
+from fmfkit.solvers.descent import CoordinateDescent, SideWorkspace, Workspace, refresh_gradients
+from fmfkit.state import State
+
+
+@attrs.frozen
+class Naive(CoordinateDescent):
+    """Algorithm 1: plain coordinate descent, on one thread, d |O| (|X|/q + |Z|/p) operations a round."""
+
+    def _plans(self, side: Side) -> bool:
+        return False
+
+    def _update(self, problem: Problem, state: State, workspace: Workspace, mine: SideWorkspace) -> None:
+        dimensions = _native.dimensions(problem, mine.side)
+        external_loss = workspace.gradient is not None
+        if not external_loss and all(_native.is_native(part.regularizer) for part in mine.side.parts):
+            self._descent(problem, state, workspace, mine, None).naive(dimensions)
+            return
+        descent = self._descent(problem, state, workspace, mine, None)
+        beta = refresh_gradients(problem, workspace, mine.side) if external_loss else descent.beta
+        W = state.parameters(mine.side.name)
+        for dimension in dimensions:
+            for feature in range(mine.side.features.cols):
+                step = self._step(descent, dimension, feature, W, beta)
+                if step == 0:
+                    continue
+                W[feature, dimension.column] += step
+                descent.naive_apply(dimension.slot, feature, float(step))
+                if external_loss:
+                    refresh_gradients(problem, workspace, mine.side, _touched(mine.side, feature))
+
+    def _step(
+        self, descent: _native.Descent, dimension: _native.Dimension, feature: int, W: np.ndarray, beta: float
+    ) -> float:
+        sums = descent.naive_sums(dimension.slot, feature, beta)
+        x, y = (np.array([value], W.dtype) for value in sums)
+        regularizer, strength = dimension.part.regularizer, dimension.part.strength
+        w = W[feature : feature + 1, dimension.column]
+        step = regularizer.T(x, y, w, strength[feature : feature + 1])
+        return float(check_batch(regularizer, "T", step, (1,))[0])
+
+
+def _touched(side: Side, feature: int) -> NDArray[np.int64]:
+    """Return the places of all pairs of the instances that have the feature."""
+    begin, end = side.features.col_ptr[feature : feature + 2]
+    pairs: Pairs = side.pairs
+    rows = side.features.col_index[begin:end]
+    return np.concatenate([np.arange(pairs.ptr[i], pairs.ptr[i + 1]) for i in rows] or [np.zeros(0, np.int64)])

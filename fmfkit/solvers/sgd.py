@@ -1,0 +1,55 @@
+"""Grouped stochastic gradient descent, after SVDFeature: the honest rival of coordinate descent on rich features.
+
+Queries come in random order. A query's embedding is made once; it moves with each of the query's pairs just as it would
+if its features moved each time; and the features are updated once, at the end, by what all the pairs asked for. The
+penalty enters as proximal steps, a share with each touch of a feature.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+from attrs import validators
+
+from fmfkit import _native
+from fmfkit.interfaces import Solver
+from fmfkit.problem import Problem
+from fmfkit.state import RoundReport, State
+
+_rate = [validators.instance_of(float), validators.gt(0), validators.lt(np.inf)]
+
+
+@attrs.frozen(kw_only=True)
+class StochasticSolver(Solver):
+    """Learning rates for stochastic solvers: ``learning_rate`` in the first round, times ``decay`` in each that follows."""
+
+    monotone: ClassVar[bool] = False
+    deterministic: ClassVar[bool] = False
+
+    learning_rate: float = attrs.field(default=0.005, converter=float, validator=_rate)
+    decay: float = attrs.field(default=1.0, converter=float, validator=[*_rate, validators.le(1)])
+
+    def prepare(self, problem: Problem, state: State) -> Any:
+        """Find the penalty's share in each touch of a feature."""
+        return tuple(_native.Touches.of(side) for side in problem.sides)
+
+    def rate(self, state: State) -> float:
+        """Return this round's learning rate."""
+        return float(self.learning_rate * self.decay**state.round)
+
+
+@attrs.frozen(kw_only=True)
+class SGD(StochasticSolver):
+    """Grouped stochastic gradient descent.
+
+    Threads share P and Q without locks: the result is the same for the same seed on one thread only. A loss or
+    regularizer written in NumPy is called once per pair or touch, on one thread.
+    """
+
+    def round(self, problem: Problem, state: State, workspace: Any) -> RoundReport:
+        """Visit every query once, in an order drawn from the seed."""
+        order = state.rng("query").permutation(problem.query.pairs.rows).astype(np.int32)
+        _native.stochastic_round(problem, state.P, state.Q, workspace, self.rate(state), state.threads, order=order)
+        return RoundReport()
