@@ -7,6 +7,7 @@
 
 enum {
     BLOCK = 1024,      /* pairs handled at a time by losses that are called by block */
+    AHEAD = 4,         /* columns fetched ahead of their use */
     SMALL_SET = 4096,  /* sets with fewer non-zeros are not worth two barriers: one thread sweeps them */
 };
 

@@ -23,7 +23,9 @@ LANES_BYTES = 32
 CUT: int = lib.FMF_CUT
 """Columns with more non-zeros are summed in pieces of this size."""
 
-SQUARE, LOGISTIC, EXTERNAL = lib.FMF_SQUARE, lib.FMF_LOGISTIC, lib.FMF_EXTERNAL
+SQUARE: int = lib.FMF_SQUARE
+LOGISTIC: int = lib.FMF_LOGISTIC
+EXTERNAL: int = lib.FMF_EXTERNAL
 
 
 def _start() -> None:
@@ -39,7 +41,7 @@ def _start() -> None:
 
 def isa_available() -> list[str]:
     """Return the instruction sets that this build and this processor have, best last."""
-    names = []
+    names: list[str] = []
     while (name := lib.fmf_isa_available(len(names))) != ffi.NULL:
         names.append(ffi.string(name).decode())
     return names
@@ -137,7 +139,8 @@ def _features(features: Features) -> dict[str, Any]:
 
 def loss_code(loss: Loss) -> int:
     """Return the native code of a loss, EXTERNAL for one that only Python has (a subclass may differ in anything)."""
-    return {Square: SQUARE, Logistic: LOGISTIC}.get(type(loss), EXTERNAL)
+    codes: dict[type, int] = {Square: SQUARE, Logistic: LOGISTIC}
+    return codes.get(type(loss), EXTERNAL)
 
 
 def is_native(regularizer: Regularizer) -> bool:
@@ -190,14 +193,16 @@ def scores(problem: Problem, side: Side, own: Reals, other: Reals, score: Reals,
     if code == EXTERNAL:
         total = 0.0
         for part in blocks(len(pairs)):
-            value = check_batch(problem.loss, "value", problem.loss.value(score[part], pairs.y[part]), score[part].shape)
+            value = check_batch(
+                problem.loss, "value", problem.loss.value(score[part], pairs.y[part]), score[part].shape
+            )
             weighted = value if pairs.weight is None else value * pairs.weight[part]
             total += float(np.sum(weighted, dtype=np.float64))
     return total
 
 
 def blocks(n: int, size: int = 131072) -> list[slice]:
-    """Return the slices by which a loss written in NumPy sees n pairs: long enough for NumPy, short enough for caches."""
+    """Return the slices by which a loss written in NumPy sees n pairs: long for NumPy, short for the caches."""
     return [slice(begin, min(begin + size, n)) for begin in range(0, n, size)]
 
 
@@ -462,7 +467,7 @@ class _PythonSteps:
         part = self.parts[which]
         assert part is not None  # the kernel touches biases only where there are some
         curvature = np.full_like(w, y)
-        w += check_batch(part.regularizer, "T", part.regularizer.T(x, curvature, w, w.dtype.type(share)), w.shape)
+        w += check_batch(part.regularizer, "T", part.regularizer.T(x, curvature, w, share), w.shape)
 
 
 @ffi.def_extern()  # type: ignore[untyped-decorator]

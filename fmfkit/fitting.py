@@ -70,31 +70,31 @@ def fit(
     """
     if not isinstance(problem, Problem):
         raise TypeError(f"problem: expected a fmfkit.Problem, got {type(problem).__name__}")
-    solver = resolve("solver", solver)
+    chosen = resolve("solver", solver)
     rounds, seed = whole("rounds", rounds, least=1), whole("seed", seed, least=0)
     threads = _native.resolve_threads(threads)
     callbacks = list(callbacks)
     for callback in callbacks:
         if not callable(callback):
             raise TypeError(f"callbacks: expected callables that take a RoundEvent, got {callback!r}")
-    if reasons := list(solver.refusals(problem)):
-        raise IncompatibleError(f"{solver!r} cannot work on this problem: " + "; ".join(reasons))
+    if reasons := list(chosen.refusals(problem)):
+        raise IncompatibleError(f"{chosen!r} cannot work on this problem: " + "; ".join(reasons))
     state = _initial_state(problem, init, seed, threads)
 
     history = [_record(problem, state, _loss(problem, state), RoundReport(), 0.0)]
     last = state.round + rounds
     stopped = _notify(callbacks, RoundEvent(problem, state, history[-1], rounds, last))
-    workspace = None if stopped else solver.prepare(problem, state)
+    workspace = None if stopped else chosen.prepare(problem, state)
     while state.round < last and stopped is None:
         began = time.perf_counter()
-        report = solver.round(problem, state, workspace)
+        report = chosen.round(problem, state, workspace)
         seconds = time.perf_counter() - began
         if not isinstance(report, RoundReport):
-            raise PluginContractError(f"{solver!r}.round returned {report!r}, expected a fmfkit RoundReport")
+            raise PluginContractError(f"{chosen!r}.round returned {report!r}, expected a fmfkit RoundReport")
         state.round += 1
         loss = _loss(problem, state) if report.loss is None else report.loss
         state.record = _record(problem, state, loss, report, seconds)
-        _check_finite(solver, state.record)
+        _check_finite(chosen, state.record)
         history.append(state.record)
         stopped = _notify(callbacks, RoundEvent(problem, state, state.record, rounds, last))
     return Model.of(problem, state, tuple(history), stopped)
@@ -120,7 +120,9 @@ def _loss(problem: Problem, state: State) -> float:
 
 def _record(problem: Problem, state: State, loss: float, report: RoundReport, seconds: float) -> RoundRecord:
     penalty = sum(
-        _native.penalty(part, state.parameters(side.name), state.threads) for side in problem.sides for part in side.parts
+        _native.penalty(part, state.parameters(side.name), state.threads)
+        for side in problem.sides
+        for part in side.parts
     )
     nonzero = np.count_nonzero(state.P) + np.count_nonzero(state.Q)
     return RoundRecord(

@@ -19,7 +19,6 @@ asks the registry; nothing is imported for a factory given as a string until it 
 
 from __future__ import annotations
 
-import functools
 import importlib
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -40,7 +39,8 @@ class Spec:
     name: str = attrs.field(validator=[validators.instance_of(str), validators.matches_re(r"[a-z][a-z0-9_]*")])
     factory: str | Callable[..., Any] = attrs.field(
         validator=validators.or_(
-            validators.and_(validators.instance_of(str), validators.matches_re(r"[\w.]+:[\w.]+")), validators.is_callable()
+            validators.and_(validators.instance_of(str), validators.matches_re(r"[\w.]+:[\w.]+")),
+            validators.is_callable(),
         )
     )
     """A class or function that makes the component, or where to find it, as "package.module:attribute"."""
@@ -52,7 +52,10 @@ class Spec:
         if not isinstance(self.factory, str):
             return self.factory
         module, _, attribute = self.factory.partition(":")
-        factory: Callable[..., Any] = functools.reduce(getattr, attribute.split("."), importlib.import_module(module))
+        found: Any = importlib.import_module(module)
+        for part in attribute.split("."):
+            found = getattr(found, part)
+        factory: Callable[..., Any] = found
         return factory
 
 

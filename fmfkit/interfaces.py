@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import attrs
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 if TYPE_CHECKING:
     from fmfkit.problem import Features, Problem
@@ -70,7 +70,7 @@ class Regularizer(ABC):
     """
 
     scale: Literal["observations", "uniform"] = "observations"
-    blocks: Mapping[str, float] = {}  # noqa: RUF012 - a default, never changed
+    blocks: Mapping[str, float] = {}
 
     @abstractmethod
     def penalty(self, w: Reals, strength: float | Reals = 1.0) -> Reals:
@@ -84,12 +84,20 @@ class Regularizer(ABC):
         """
 
 
+def _int32(values: ArrayLike) -> NDArray[np.int32]:
+    return np.ascontiguousarray(values, dtype=np.int32)
+
+
+def _int64(values: ArrayLike) -> NDArray[np.int64]:
+    return np.ascontiguousarray(values, dtype=np.int64)
+
+
 @attrs.frozen(eq=False)
 class Partition:
     """Disjoint sets that together hold every feature once: set k is ``order[offsets[k]:offsets[k + 1]]``."""
 
-    order: NDArray[np.int32] = attrs.field(converter=lambda a: np.ascontiguousarray(a, dtype=np.int32))
-    offsets: NDArray[np.int64] = attrs.field(converter=lambda a: np.ascontiguousarray(a, dtype=np.int64))
+    order: NDArray[np.int32] = attrs.field(converter=_int32)
+    offsets: NDArray[np.int64] = attrs.field(converter=_int64)
 
     @classmethod
     def from_sets(cls, sets: Sequence[Any]) -> Partition:

@@ -38,7 +38,9 @@ class Model:
     _targets: Reals = attrs.field(repr=False)
 
     @classmethod
-    def of(cls, problem: Problem, state: State, history: tuple[RoundRecord, ...] = (), stopped: str | None = None) -> Model:
+    def of(
+        cls, problem: Problem, state: State, history: tuple[RoundRecord, ...] = (), stopped: str | None = None
+    ) -> Model:
         """Make the model that a state stands for."""
         embeddings = [
             _native.embed(problem, side, state.parameters(side.name), state.threads) for side in problem.sides

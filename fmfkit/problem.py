@@ -76,7 +76,8 @@ class Pairs:
         if self.weight is None:
             return np.diff(self.ptr).astype(np.float64)
         sums = np.concatenate([[0.0], np.cumsum(self.weight, dtype=np.float64)])
-        return np.maximum(sums[self.ptr[1:]] - sums[self.ptr[:-1]], 0.0)
+        totals: NDArray[np.float64] = np.maximum(sums[self.ptr[1:]] - sums[self.ptr[:-1]], 0.0)
+        return totals
 
 
 @attrs.frozen(eq=False)
@@ -263,7 +264,7 @@ class Problem:
     def __repr__(self) -> str:
         """Tell the sizes, not the arrays."""
         return (
-            f"<Problem {self.query.pairs.rows} queries × {self.target.pairs.rows} targets, {self.pairs} pairs, "
+            f"<Problem {self.query.pairs.rows} queries x {self.target.pairs.rows} targets, {self.pairs} pairs, "
             f"{self.X.cols} + {self.Z.cols} features, rank {self.rank}, {self.loss!r}, {self.dtype}>"
         )
 
@@ -320,8 +321,8 @@ def _check_finite(name: str, values: Reals) -> None:
     if not finite.all():
         first = int(np.flatnonzero(~finite)[0])
         raise ValueError(
-            f"{name}: {int((~finite).sum())} of {values.size} values are NaN, infinite or too large for {values.dtype}, "
-            f"the first at position {first}"
+            f"{name}: {int((~finite).sum())} of {values.size} values are NaN, infinite or too large for "
+            f"{values.dtype}, the first at position {first}"
         )
 
 
@@ -452,6 +453,8 @@ def _features(name: str, blocks: Blocks | None, rows: int, dtype: np.dtype[Any])
         X = X.copy()  # it may be the caller's
         X.sum_duplicates()
     _check_finite(name, X.data)
+    if X.nnz <= INDEX_LIMIT:  # scipy may have chosen 64 bits, which cost twice the memory
+        X.indices, X.indptr = X.indices.astype(np.int32, copy=False), X.indptr.astype(np.int32, copy=False)
     Xt = X.tocsc()
     return Features(
         rows=rows, cols=int(offsets[-1]),
@@ -462,7 +465,13 @@ def _features(name: str, blocks: Blocks | None, rows: int, dtype: np.dtype[Any])
 
 
 def _side(
-    name: SideName, pairs: Pairs, features: Features, rank: int, factors: Regularizer, bias: Regularizer | None, slot: int
+    name: SideName,
+    pairs: Pairs,
+    features: Features,
+    rank: int,
+    factors: Regularizer,
+    bias: Regularizer | None,
+    slot: int,
 ) -> Side:
     return Side(
         name=name, pairs=pairs, features=features,

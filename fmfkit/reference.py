@@ -21,12 +21,16 @@ from fmfkit.state import RoundReport, State
 Array = NDArray[np.float64]
 
 
+def _scheduler(given: PartitionScheduler | str) -> PartitionScheduler:
+    return resolve("scheduler", given)
+
+
 @attrs.frozen(kw_only=True)
 class Reference(Solver):
     """The paper's algorithm 1, 2 or 3 in plain NumPy and double precision."""
 
     algorithm: Literal[1, 2, 3] = attrs.field(default=3, validator=validators.in_((1, 2, 3)))
-    scheduler: PartitionScheduler = attrs.field(factory=RandomPartition, converter=lambda s: resolve("scheduler", s))
+    scheduler: PartitionScheduler = attrs.field(factory=RandomPartition, converter=_scheduler)
 
     def prepare(self, problem: Problem, state: State) -> None:
         """Keep nothing."""
@@ -66,7 +70,9 @@ class Observed:
         """List the pairs in the side's order."""
         pairs = side.pairs
         weight = np.ones(len(pairs)) if pairs.weight is None else pairs.weight.astype(np.float64)
-        return cls(np.repeat(np.arange(pairs.rows), np.diff(pairs.ptr)), pairs.other, pairs.y.astype(np.float64), weight)
+        return cls(
+            np.repeat(np.arange(pairs.rows), np.diff(pairs.ptr)), pairs.other, pairs.y.astype(np.float64), weight
+        )
 
 
 def algorithm_1(
@@ -89,7 +95,7 @@ def algorithm_2(
     G, H = instance_sums(problem, pairs, X.shape[0], v, score)
     moved = np.zeros(X.shape[0])
     for s in range(X.shape[1]):
-        x, y = np.sum(G * X[:, s], keepdims=True), np.sum(H * X[:, s] ** 2, keepdims=True)
+        x, y = X[:, s : s + 1].T @ G, X[:, s : s + 1].T ** 2 @ H
         step = part.regularizer.T(x, y, W[s : s + 1, column], part.strength[s : s + 1].astype(np.float64))
         W[s, column] += step[0]
         G += X[:, s] * step * H
@@ -124,7 +130,8 @@ def derivatives(problem: Problem, pairs: Observed, score: Array) -> tuple[Array,
 def instance_sums(problem: Problem, pairs: Observed, rows: int, v: Array, score: Array) -> tuple[Array, Array]:
     """Return G_i = Σ_j g_ij v_j and H_i = Σ_j beta_ij v_j²."""
     g, beta = derivatives(problem, pairs, score)
-    return np.bincount(pairs.i, g * v, rows), np.bincount(pairs.i, beta * v**2, rows)
+    G, H = (np.bincount(pairs.i, weights=values, minlength=rows) for values in (g * v, beta * v**2))
+    return G.astype(np.float64), H.astype(np.float64)
 
 
 def dense(features: Features) -> Array:
@@ -160,7 +167,9 @@ def objective(problem: Problem, state: State | Any) -> float:
     total = float(np.sum(pairs.weight * problem.loss.value(score, pairs.y)))
     for side, W in ((problem.query, P), (problem.target, Q)):
         for part in side.parts:
-            total += float(np.sum(part.regularizer.penalty(W[:, part.columns], part.strength[:, None].astype(np.float64))))
+            total += float(
+                np.sum(part.regularizer.penalty(W[:, part.columns], part.strength[:, None].astype(np.float64)))
+            )
     return total
 
 

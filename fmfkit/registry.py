@@ -12,7 +12,7 @@ import importlib.metadata
 import os
 import warnings
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import attrs
 import pluggy
@@ -124,7 +124,9 @@ class Registry:
         for name in dir(loaded):
             if name.startswith("fmfkit_") and name not in known and callable(getattr(loaded, name, None)):
                 near = difflib.get_close_matches(name, known, 1)
-                raise ValueError(f"unknown hook {name!r}" + (f"; did you mean {near[0]!r}?" if near else f"; hooks are {known}"))
+                raise ValueError(
+                    f"unknown hook {name!r}" + (f"; did you mean {near[0]!r}?" if near else f"; hooks are {known}")
+                )
 
     def _offered(self, kind: Kind, loaded: Any) -> Iterator[Spec]:
         hook = KINDS[kind][0]
@@ -148,8 +150,8 @@ class Registry:
     def _fail(self, plugin: Found, error: BaseException) -> None:
         self._note(plugin, "failed", error=error)
         warnings.warn(
-            f"fmfkit plugin {plugin.name!r} ({plugin.distribution} {plugin.version}) could not be loaded and is ignored: "
-            f"{type(error).__name__}: {error}",
+            f"fmfkit plugin {plugin.name!r} ({plugin.distribution} {plugin.version}) could not be loaded "
+            f"and is ignored: {type(error).__name__}: {error}",
             RuntimeWarning,
             stacklevel=2,
         )
@@ -219,6 +221,14 @@ def get_registry() -> Registry:
     return Registry()
 
 
+@overload
+def resolve(kind: Literal["loss"], given: Any) -> Loss: ...
+@overload
+def resolve(kind: Literal["regularizer"], given: Any) -> Regularizer: ...
+@overload
+def resolve(kind: Literal["scheduler"], given: Any) -> PartitionScheduler: ...
+@overload
+def resolve(kind: Literal["solver"], given: Any) -> Solver: ...
 def resolve(kind: Kind, given: Any) -> Any:
     """Return a component given as itself or by name."""
     interface = KINDS[kind][1]

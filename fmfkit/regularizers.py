@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Any, Literal
 
 import attrs
 import numpy as np
 from attrs import validators
 
 from fmfkit.interfaces import Reals, Regularizer
+from fmfkit.registry import resolve
 
-_strength = [validators.instance_of(float), validators.ge(0), validators.lt(np.inf)]
+
+def _strength(instance: Any, attribute: attrs.Attribute[float], value: float) -> None:
+    if not 0 <= value < np.inf:
+        raise ValueError(f"{attribute.name}: expected a finite number of at least 0, got {value!r}")
+
+
+def _regularizer(given: Regularizer | str) -> Regularizer:
+    return resolve("regularizer", given)
 
 
 def _floats(blocks: Mapping[str, float]) -> dict[str, float]:
@@ -32,7 +40,10 @@ class ElasticNet(Regularizer):
         default="observations", validator=validators.in_(("observations", "uniform"))
     )
     blocks: Mapping[str, float] = attrs.field(
-        factory=dict, converter=_floats, validator=validators.deep_mapping(validators.instance_of(str), _strength), hash=False
+        factory=dict,
+        converter=_floats,
+        validator=validators.deep_mapping(validators.instance_of(str), _strength),
+        hash=False,
     )
 
     def penalty(self, w: Reals, strength: float | Reals = 1.0) -> Reals:
@@ -45,9 +56,7 @@ class ElasticNet(Regularizer):
         slope = x + self.l2 * strength * w
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             right = w - slope / curvature >= 0
-            d = np.where(
-                right, np.maximum(-(slope + a) / curvature, -w), np.minimum(-(slope - a) / curvature, -w)
-            )
+            d = np.where(right, np.maximum(-(slope + a) / curvature, -w), np.minimum(-(slope - a) / curvature, -w))
         return np.where(curvature > 0, d, np.where(a > 0, -w, 0))
 
 
@@ -55,13 +64,13 @@ class ElasticNet(Regularizer):
 class Regularization:
     """A regularizer for each part of a model: P and Q, and the biases, which take their side's unless given."""
 
-    P: Regularizer = attrs.field(factory=ElasticNet, validator=validators.instance_of(Regularizer))
-    Q: Regularizer = attrs.field(factory=ElasticNet, validator=validators.instance_of(Regularizer))
+    P: Regularizer = attrs.field(factory=ElasticNet, converter=_regularizer)
+    Q: Regularizer = attrs.field(factory=ElasticNet, converter=_regularizer)
     query_bias: Regularizer = attrs.field(
-        default=attrs.Factory(lambda self: self.P, takes_self=True), validator=validators.instance_of(Regularizer)
+        default=attrs.Factory(lambda self: self.P, takes_self=True), converter=_regularizer
     )
     target_bias: Regularizer = attrs.field(
-        default=attrs.Factory(lambda self: self.Q, takes_self=True), validator=validators.instance_of(Regularizer)
+        default=attrs.Factory(lambda self: self.Q, takes_self=True), converter=_regularizer
     )
 
 

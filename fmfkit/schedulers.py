@@ -50,7 +50,7 @@ class SizeBalanced(PartitionScheduler):
 
 @attrs.frozen
 class InOrder(PartitionScheduler):
-    """Sets of ``size`` features in the order of their columns, the same every round; size 1 makes Algorithm 3 Algorithm 2."""
+    """Sets of ``size`` features in the order of their columns, the same every round. Size 1 is Algorithm 2."""
 
     size: int = attrs.field(default=1, validator=_size)
 

@@ -112,7 +112,7 @@ class State:
             if W.shape != wanted:
                 raise ValueError(
                     f"init: {name} has shape {W.shape}, expected {wanted} "
-                    f"({features} features × rank {problem.rank}{' + bias' if bias else ''})"
+                    f"({features} features x rank {problem.rank}{' + bias' if bias else ''})"
                 )
             if not np.isfinite(W).all():
                 raise ValueError(f"init: {name} holds NaN or infinite values")

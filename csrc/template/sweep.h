@@ -78,6 +78,13 @@ static void FN(feature_phase)(const fmf_descent *d, const fmf_dimension *k, int6
     for (; t < last && plan->start[t] < to; t++) {
         const int64_t s = plan->order[t];
         REAL X, Y;
+        if (t + AHEAD < last) { /* columns lie anywhere: have the next ones' first lines fetched meanwhile */
+            const int64_t soon = plan->order[t + AHEAD], at = d->features.col_ptr[soon];
+            __builtin_prefetch(d->features.col_index + at);
+            __builtin_prefetch((const REAL *)d->features.col_value + at);
+            __builtin_prefetch((const REAL *)plan->conflict + at);
+            if (k) __builtin_prefetch((const REAL *)d->parameters + soon * d->width + k->column, 1);
+        }
         if (plan->cut[t + 1] == plan->cut[t]) {
             if (plan->start[t] < from) continue;
             FN(column_piece)(d, d->plan.conflict, s, 0, &X, &Y);

@@ -15,8 +15,7 @@ from fmfkit.state import RoundRecord, RoundReport, State
 
 
 def _solver(given: Solver | str) -> Solver:
-    solver: Solver = resolve("solver", given)
-    return solver
+    return resolve("solver", given)
 
 
 @attrs.frozen

@@ -11,6 +11,7 @@ from typing import Any
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from fmfkit import _native
 from fmfkit.interfaces import Reals, Solver
@@ -54,7 +55,7 @@ class CoordinateDescent(Solver):
 
     def prepare(self, problem: Problem, state: State) -> Workspace:
         """Allocate buffers, embed both sides, score the pairs."""
-        sides = [
+        query, target = (
             SideWorkspace(
                 side,
                 _native.new_embedding(problem, side),
@@ -62,17 +63,23 @@ class CoordinateDescent(Solver):
                 _native.Plan.allocate(side.features) if self._plans(side) else None,
             )
             for side, other in (problem.sides, problem.sides[::-1])
-        ]
-        score = np.empty(problem.pairs, problem.dtype)
+        )
         external = _native.loss_code(problem.loss) == _native.EXTERNAL
         per_pair = external and np.ndim(_curvature_of_first(problem)) > 0
+
+        def one_per_pair() -> Reals:
+            return np.empty(problem.pairs, problem.dtype)
+
         workspace = Workspace(
-            *sides, score=score,
-            gradient=np.empty_like(score) if external else None, curvature=np.empty_like(score) if per_pair else None,
-        )  # fmt: skip
-        for mine in sides:
+            query,
+            target,
+            score=one_per_pair(),
+            gradient=one_per_pair() if external else None,
+            curvature=one_per_pair() if per_pair else None,
+        )
+        for mine in (query, target):
             self._embed(problem, state, mine)
-        self._score(problem, state, workspace, workspace.query)
+        self._score(problem, state, workspace, query)
         return workspace
 
     def _plans(self, side: Side) -> bool:
@@ -122,7 +129,9 @@ def _curvature_of_first(problem: Problem) -> Any:
     return problem.loss.curvature(np.zeros_like(y), y)
 
 
-def refresh_gradients(problem: Problem, workspace: Workspace, side: Side, part: slice | np.ndarray | None = None) -> float:
+def refresh_gradients(
+    problem: Problem, workspace: Workspace, side: Side, part: NDArray[np.int64] | None = None
+) -> float:
     """Call a loss written in Python at the current scores; return beta, 1 where curvatures are per pair.
 
     ``part`` says which pairs, all by default.

@@ -43,7 +43,7 @@ class Hogwild(StochasticSolver):
 
 
 def affine_order(n: int, rng: np.random.Generator) -> tuple[int, int]:
-    """Return a and b such that t -> (a t + b) mod n visits each of n things once, in leaps of about the golden ratio."""
+    """Return a and b such that t -> (a t + b) mod n visits each of n things once, in long leaps."""
     multiplier = int(n * rng.uniform(0.55, 0.7)) or 1
     while math.gcd(multiplier, n) != 1:
         multiplier += 1

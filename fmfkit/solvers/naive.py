@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fmfkit import _native
+from fmfkit.interfaces import Reals
 from fmfkit.problem import Pairs, Problem, Side, check_batch
 from fmfkit.solvers.descent import CoordinateDescent, SideWorkspace, Workspace, refresh_gradients
 from fmfkit.state import State
@@ -39,7 +40,7 @@ class Naive(CoordinateDescent):
                     refresh_gradients(problem, workspace, mine.side, _touched(mine.side, feature))
 
     def _step(
-        self, descent: _native.Descent, dimension: _native.Dimension, feature: int, W: np.ndarray, beta: float
+        self, descent: _native.Descent, dimension: _native.Dimension, feature: int, W: Reals, beta: float
     ) -> float:
         sums = descent.naive_sums(dimension.slot, feature, beta)
         x, y = (np.array([value], W.dtype) for value in sums)

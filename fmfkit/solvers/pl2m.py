@@ -11,7 +11,7 @@ import attrs
 import numpy as np
 
 from fmfkit import _native
-from fmfkit.interfaces import PartitionScheduler
+from fmfkit.interfaces import PartitionScheduler, Reals
 from fmfkit.problem import Problem, check_batch
 from fmfkit.registry import resolve
 from fmfkit.schedulers import RandomPartition, checked_partition
@@ -19,12 +19,17 @@ from fmfkit.solvers.descent import CoordinateDescent, SideWorkspace, Workspace, 
 from fmfkit.state import Quantiles, State
 
 
+def by_name(given: PartitionScheduler | str) -> PartitionScheduler:
+    """Return a scheduler given as itself or by name."""
+    return resolve("scheduler", given)
+
+
 @attrs.frozen(kw_only=True)
 class PL2M(CoordinateDescent):
     """Algorithm 3: parallel coordinate descent over the sets that ``scheduler`` makes each round."""
 
     planned = True
-    scheduler: PartitionScheduler = attrs.field(factory=RandomPartition, converter=lambda s: resolve("scheduler", s))
+    scheduler: PartitionScheduler = attrs.field(factory=RandomPartition, converter=by_name)
 
     def _update(self, problem: Problem, state: State, workspace: Workspace, mine: SideWorkspace) -> None:
         lay_out(self.scheduler, state, mine)
@@ -75,7 +80,7 @@ def descend(
 
 
 def _sweep_in_python(
-    descent: _native.Descent, plan: _native.Plan | None, dimension: _native.Dimension, W: np.ndarray
+    descent: _native.Descent, plan: _native.Plan | None, dimension: _native.Dimension, W: Reals
 ) -> None:
     """Sweep the sets, calling a regularizer's T once per set."""
     assert plan is not None  # made wherever a regularizer is Python's

@@ -18,18 +18,21 @@ from fmfkit.interfaces import Solver
 from fmfkit.problem import Problem
 from fmfkit.state import RoundReport, State
 
-_rate = [validators.instance_of(float), validators.gt(0), validators.lt(np.inf)]
+
+def _rate(instance: Any, attribute: attrs.Attribute[float], value: float) -> None:
+    if not 0 < value < np.inf:
+        raise ValueError(f"{attribute.name}: expected a finite number above 0, got {value!r}")
 
 
 @attrs.frozen(kw_only=True)
 class StochasticSolver(Solver):
-    """Learning rates for stochastic solvers: ``learning_rate`` in the first round, times ``decay`` in each that follows."""
+    """The learning rate: ``learning_rate`` in the first round, times ``decay`` in each that follows."""
 
     monotone: ClassVar[bool] = False
     deterministic: ClassVar[bool] = False
 
     learning_rate: float = attrs.field(default=0.005, converter=float, validator=_rate)
-    decay: float = attrs.field(default=1.0, converter=float, validator=[*_rate, validators.le(1)])
+    decay: float = attrs.field(default=1.0, converter=float, validator=[_rate, validators.le(1)])
 
     def prepare(self, problem: Problem, state: State) -> Any:
         """Find the penalty's share in each touch of a feature."""
