@@ -9,7 +9,10 @@
 
 enum { FMF_EXTERNAL = 0, FMF_SQUARE = 1, FMF_LOGISTIC = 2 };   /* losses; external: gradients come from Python */
 enum { FMF_OK = 0, FMF_OUT_OF_MEMORY = 1 };
-enum { FMF_CUT = 16384 };       /* longer columns are summed in pieces of this size, whatever the number of threads */
+enum {
+    FMF_CUT = 2048,             /* longer columns are summed in pieces of this size, whatever the number of threads */
+    FMF_SMALL_SET = 4096        /* sets with fewer non-zeros are not worth two barriers: one thread sweeps them */
+};
 
 /* The observed pairs, grouped by row. */
 typedef struct fmf_pairs {

@@ -8,7 +8,6 @@
 enum {
     BLOCK = 1024,      /* pairs handled at a time by losses that are called by block */
     AHEAD = 4,         /* columns fetched ahead of their use */
-    SMALL_SET = 4096,  /* sets with fewer non-zeros are not worth two barriers: one thread sweeps them */
 };
 
 /* First place of a[0..n] whose value is >= x (a ascending, n + 1 values). */

@@ -22,6 +22,8 @@ LANES_BYTES = 32
 """Embedding rows are padded with zeros to a multiple of this many bytes."""
 CUT: int = lib.FMF_CUT
 """Columns with more non-zeros are summed in pieces of this size."""
+SMALL_SET: int = lib.FMF_SMALL_SET
+"""Sets with fewer non-zeros are swept by one thread."""
 
 SQUARE: int = lib.FMF_SQUARE
 LOGISTIC: int = lib.FMF_LOGISTIC
@@ -310,6 +312,8 @@ class Plan:
         lines = begin[:, None] + (end - begin)[:, None] * np.arange(threads + 1) // threads  # (sets, threads + 1)
         pieces = self._piece_starts()
         load = np.diff(pieces[np.searchsorted(pieces, lines)], axis=1)
+        small = end - begin < SMALL_SET
+        load[small, 0], load[small, 1:] = (end - begin)[small], 0
         return float(load.max(axis=1).sum() / load.mean(axis=1).sum())
 
     def _piece_starts(self) -> NDArray[np.int64]:
@@ -497,8 +501,20 @@ def fmf_python_step(python: Any, which: int, feature: int, x: Any, y: float, w: 
 class Touches:
     """The penalty's share in one touch of each feature, for factors and bias of one side."""
 
+    side: Side
     factors: Reals
     bias: Reals | None
+    untouched: NDArray[np.int64]
+    """Features that no pair touches: their penalty alone decides on them."""
+
+    def settle_untouched(self, W: Reals) -> None:
+        """Put untouched features where their penalty is least."""
+        if not self.untouched.size:
+            return
+        for part in self.side.parts:
+            w = W[self.untouched, part.columns]
+            zero = np.zeros_like(w)
+            W[self.untouched, part.columns] += part.regularizer.T(zero, zero, w, part.strength[self.untouched, None])
 
     @classmethod
     def of(cls, side: Side) -> Touches:
@@ -509,7 +525,7 @@ class Touches:
         each = [None if part is None else (part.strength / np.maximum(touches, 1)).astype(part.strength.dtype)
                 for part in (side.factors, side.bias)]  # fmt: skip
         assert each[0] is not None
-        return cls(each[0], each[1])
+        return cls(side, each[0], each[1], np.flatnonzero(touches == 0))
 
 
 def stochastic_round(
@@ -519,6 +535,8 @@ def stochastic_round(
 ) -> None:  # fmt: skip
     """Run a round of stochastic gradient descent: grouped by query in ``order``, or per pair (with ``row_of``)."""
     dtype, code = problem.dtype, loss_code(problem.loss)
+    for touched, W in zip(touches, (P, Q), strict=True):
+        touched.settle_untouched(W)
     parts = [part for side in problem.sides for part in side.parts]
     penalty_external = not all(is_native(part.regularizer) for part in parts)
     steps = _PythonSteps(problem) if code == EXTERNAL or penalty_external else None

@@ -143,7 +143,7 @@ static void FN(sweep_sets)(const fmf_descent *d, const fmf_dimension *k, int thr
     int alone = 0; /* the sets before were the first thread's */
     for (int64_t S = 0; S < plan->sets; S++) {
         const int64_t size = plan->start[plan->set_ptr[S + 1]] - plan->start[plan->set_ptr[S]];
-        if (size < SMALL_SET || team == 1) {
+        if (size < FMF_SMALL_SET || team == 1) {
             if (thread == 0) {
                 FN(feature_phase)(d, k, S, 0, 1);
                 if (FN(has_cut)(plan, S)) FN(join_pieces)(d, k, S);

@@ -1,0 +1,105 @@
+"""fmfkit demo: a generated matching problem whose features matter."""
+
+from __future__ import annotations
+
+import time
+
+import attrs
+import click
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from fmfkit import Model, Problem, fit
+from fmfkit.callbacks import Progress
+from fmfkit.regularizers import ElasticNet
+
+Floats = NDArray[np.float64]
+
+
+@attrs.frozen(eq=False)
+class World:
+    """Readers and books: readers have a country and interests, books have tags, and tastes follow from both."""
+
+    readers: sp.csr_array
+    books: sp.csr_array
+    reader: NDArray[np.int64]
+    book: NDArray[np.int64]
+    rating: Floats
+    cold: NDArray[np.bool_]
+    """Pairs with books that nobody has rated in the training part."""
+    test: NDArray[np.bool_]
+
+    @classmethod
+    def generate(cls, seed: int, readers: int = 3000, books: int = 1500, pairs: int = 90_000) -> World:
+        """Draw who rated what, and the ratings."""
+        rng = np.random.default_rng(seed)
+        X, Z = _some_of(rng, readers, 40, 3), _some_of(rng, books, 60, 4)
+        rank = 6
+        U = X @ rng.normal(size=(40, rank)) * 0.45 + 0.25 * rng.normal(size=(readers, rank))
+        V = Z @ rng.normal(size=(60, rank)) * 0.45 + 0.25 * rng.normal(size=(books, rank))
+        popularity = rng.lognormal(sigma=1.0, size=books)
+        key = np.unique(
+            rng.integers(readers, size=pairs) * books + rng.choice(books, size=pairs, p=popularity / popularity.sum())
+        )
+        i, j = np.divmod(rng.permutation(key), books)
+        liked = 0.4 * np.sum(U[i] * V[j], axis=1) + 0.3 * rng.normal(size=readers)[i] + 0.3 * rng.normal(size=books)[j]
+        rating = np.clip(3.6 + liked + 0.5 * rng.normal(size=len(i)), 1, 5)
+        cold = rng.random(books)[j] < 0.1
+        return cls(X, Z, i, j, rating, cold, cold | (rng.random(len(i)) < 0.1))
+
+    def problem(self, rank: int, *, features: bool) -> Problem:
+        """Return the training problem, with the features or with indicators only."""
+        train = ~self.test
+        q, p = self.readers.shape[0], self.books.shape[0]
+        return Problem.from_coo(
+            self.reader[train], self.book[train], self.rating[train], shape=(q, p), rank=rank,
+            X={"reader": sp.eye_array(q), "interests": self.readers} if features else None,
+            Z={"book": sp.eye_array(p), "tags": self.books} if features else None,
+            regularizer=ElasticNet(l2=0.1, blocks={"interests": 0.3, "tags": 0.3} if features else {}),
+        )  # fmt: skip
+
+    def rmse(self, model: Model, part: NDArray[np.bool_]) -> float:
+        """Return the root mean square error of a model on some of the pairs."""
+        error = model.predict(self.reader[part], self.book[part]) - self.rating[part]
+        return float(np.sqrt(np.mean(np.square(error, dtype=np.float64))))
+
+
+def _some_of(rng: np.random.Generator, rows: int, features: int, each: int) -> sp.csr_array:
+    """Return a 0/1 matrix with ``each`` features per row, some of them more common than others."""
+    weight = np.log(1 / np.arange(1, features + 1) ** 0.5) + rng.gumbel(size=(rows, features))
+    chosen = np.argsort(-weight, axis=1)[:, :each]
+    return sp.csr_array((np.ones(rows * each), chosen.ravel(), np.arange(rows + 1) * each), shape=(rows, features))
+
+
+@click.command()
+@click.option("--seed", default=0, show_default=True, help="Seed of the generated data and of the training.")
+@click.option("--rank", default=8, show_default=True, type=click.IntRange(1, 256), help="Latent dimensions.")
+@click.option("--rounds", default=20, show_default=True, type=click.IntRange(1, 1000), help="Rounds of training.")
+@click.option("--threads", default=None, type=click.IntRange(1), help="Threads; all processors by default.")
+def command(seed: int, rank: int, rounds: int, threads: int | None) -> None:
+    """Train plain and feature-based factorization on generated data, and compare.
+
+    Readers rate books. Tastes depend on the readers' interests and the books' tags, and a tenth of the books is never
+    rated in training: only the tags tell anything of them.
+    """
+    world = World.generate(seed)
+    known, cold = world.test & ~world.cold, world.cold
+    click.echo(
+        f"{world.readers.shape[0]} readers, {world.books.shape[0]} books, {(~world.test).sum()} ratings to learn from, "
+        f"{known.sum()} held out, {cold.sum()} of books never seen"
+    )
+    mean = float(world.rating[~world.test].mean())
+    spread = {part: np.sqrt(np.mean((world.rating[at] - mean) ** 2)) for part, at in (("known", known), ("new", cold))}
+    rows = [("mean rating", spread["known"], spread["new"], "")]
+    for label, features in (("plain MF, ids only", False), ("FMF, ids and features", True)):
+        began = time.perf_counter()
+        model = fit(
+            world.problem(rank, features=features), rounds=rounds, seed=seed, threads=threads,
+            callbacks=[Progress(label)],
+        )  # fmt: skip
+        seconds = time.perf_counter() - began
+        rows.append((label, world.rmse(model, known), world.rmse(model, cold), f"{seconds:.2f}"))
+    click.echo(f"\n{'test RMSE':24}{'known books':>12}{'new books':>12}{'seconds':>10}")
+    for label, on_known, on_new, seconds in rows:
+        click.echo(f"{label:24}{on_known:12.4f}{on_new:12.4f}{seconds:>10}")

@@ -1,0 +1,325 @@
+"""The laws that every coordinate descent solver keeps, and what each stochastic one promises."""
+
+import itertools
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy_plugins import NonNegative, NumpyLogistic, NumpyRidge, NumpySquare, PseudoHuber
+from problems import Case, cases, large
+
+from fmfkit import Problem, fit, reference, schedulers, solvers
+from fmfkit.errors import DivergedError
+from fmfkit.regularizers import ElasticNet
+
+DESCENT = [solvers.Naive(), solvers.L2M(), solvers.PL2M(scheduler=schedulers.RandomPartition(4))]
+STOCHASTIC = [solvers.SGD(learning_rate=0.01), solvers.Hogwild(learning_rate=0.01)]
+sizes = st.integers(1, 40)
+few = settings(max_examples=40, deadline=None)
+
+
+def pl2m(size, kind=schedulers.RandomPartition):
+    return solvers.PL2M(scheduler=kind(size))
+
+
+def assert_never_rises(model, dtype):
+    objectives = [record.objective for record in model.history]
+    slack = 1e-6 if dtype == "float32" else 1e-12
+    for before, after in itertools.pairwise(objectives):
+        assert after <= before + slack * abs(before) + 1e-9, objectives
+
+
+def assert_same_bits(a, b):
+    assert a.P.tobytes() == b.P.tobytes()
+    assert a.Q.tobytes() == b.Q.tobytes()
+
+
+def assert_close(a, b, dtype="float64"):
+    tolerance = {"float64": 1e-9, "float32": 1e-4}[str(dtype)]
+    scale = max(1.0, np.abs(b.P).max(), np.abs(b.Q).max())
+    np.testing.assert_allclose(a.P / scale, b.P / scale, rtol=0, atol=tolerance)
+    np.testing.assert_allclose(a.Q / scale, b.Q / scale, rtol=0, atol=tolerance)
+
+
+# Law 1: the objective never rises.
+
+
+@few
+@given(case=cases(), size=sizes)
+def test_objective_never_rises_with_pl2m_for_any_set_size(case, size):
+    assert_never_rises(fit(case.build(), solver=pl2m(size), rounds=4, threads=2), case.dtype)
+
+
+@few
+@given(case=cases(), solver=st.sampled_from(DESCENT[:2]))
+def test_objective_never_rises_with_the_sequential_solvers(case, solver):
+    assert_never_rises(fit(case.build(), solver=solver, rounds=4, threads=1), case.dtype)
+
+
+@few
+@given(case=cases(loss="square"), size=sizes)
+def test_objective_never_rises_with_losses_and_regularizers_in_numpy(case, size):
+    problem = case.build(loss=PseudoHuber(), regularizer=NumpyRidge(0.2))
+    assert_never_rises(fit(problem, solver=pl2m(size), rounds=4, threads=2), case.dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("loss", ["square", "logistic"])
+def test_objective_never_rises_on_a_larger_problem(loss, dtype):
+    assert_never_rises(fit(large(dtype, loss), solver=pl2m(20), rounds=4, threads=2), dtype)
+
+
+def test_reported_objective_is_the_reference_s():
+    for case in (Case(weights=True, l1=0.01), Case(loss="logistic", seed=3), Case(loss="logistic", weights=True)):
+        problem = case.build()
+        model = fit(problem, solver=pl2m(5), rounds=3)
+        assert model.history[-1].objective == pytest.approx(reference.objective(problem, model), rel=1e-12)
+
+
+# Law 2: bitwise the same for any number of threads.
+
+
+@few
+@given(case=cases(), solver=st.sampled_from(DESCENT))
+def test_threads_do_not_change_a_bit_of_small_problems(case, solver):
+    problem = case.build()
+    models = [fit(problem, solver=solver, rounds=2, threads=threads) for threads in (1, 2, 3, 4)]
+    for model in models[1:]:
+        assert_same_bits(model, models[0])
+
+
+@pytest.mark.parametrize("kind", [schedulers.RandomPartition, schedulers.SizeBalanced])
+@pytest.mark.parametrize("loss", ["square", "logistic", NumpyLogistic()])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_threads_do_not_change_a_bit_where_sets_and_columns_are_shared_out(dtype, loss, kind):
+    problem = large(dtype, loss)
+    for solver in (pl2m(20_000, kind), solvers.L2M()) if kind is schedulers.RandomPartition else (pl2m(500, kind),):
+        models = [fit(problem, solver=solver, rounds=1, threads=threads) for threads in (1, 2, 3, 4)]
+        for model in models[1:]:
+            assert_same_bits(model, models[0])
+            assert model.history[-1].objective == models[0].history[-1].objective
+
+
+# Law 3: native equals reference.
+
+
+@few
+@given(case=cases(), size=sizes)
+def test_pl2m_equals_algorithm_3_of_the_reference(case, size):
+    problem, oracle = case.build(), solvers.Reference(algorithm=3, scheduler=schedulers.RandomPartition(size))
+    assert_close(*(fit(problem, solver=s, rounds=3, threads=2) for s in (pl2m(size), oracle)), case.dtype)
+
+
+@few
+@given(case=cases())
+def test_l2m_equals_algorithm_2_of_the_reference(case):
+    problem = case.build()
+    native, oracle = (fit(problem, solver=s, rounds=3) for s in (solvers.L2M(), solvers.Reference(algorithm=2)))
+    assert_close(native, oracle, case.dtype)
+
+
+@few
+@given(case=cases())
+def test_naive_equals_algorithm_1_of_the_reference(case):
+    problem = case.build()
+    native, oracle = (fit(problem, solver=s, rounds=2) for s in (solvers.Naive(), solvers.Reference(algorithm=1)))
+    assert_close(native, oracle, case.dtype)
+
+
+@few
+@given(case=cases(loss="square", dtype="float64"), solver=st.sampled_from(DESCENT), per_pair=st.booleans())
+def test_a_loss_in_numpy_equals_the_native_one(case, solver, per_pair):
+    native, plugin = (case.build(loss=loss, offset=0.5) for loss in ("square", NumpySquare(per_pair)))
+    assert_close(fit(plugin, solver=solver, rounds=2), fit(native, solver=solver, rounds=2))
+
+
+@few
+@given(case=cases(loss="logistic", dtype="float64"), solver=st.sampled_from(DESCENT))
+def test_the_logistic_loss_in_numpy_equals_the_native_one(case, solver):
+    plugin = case.build(loss=NumpyLogistic())
+    assert_close(fit(plugin, solver=solver, rounds=2), fit(case.build(), solver=solver, rounds=2))
+
+
+@few
+@given(case=cases(dtype="float64", l1=0.0, l2=0.1), solver=st.sampled_from(DESCENT))
+def test_a_regularizer_in_numpy_equals_the_native_one(case, solver):
+    plugin, native = (case.build(regularizer=r) for r in (NumpyRidge(0.1, case.scale), ElasticNet(l2=0.1, scale=case.scale)))
+    assert_close(fit(plugin, solver=solver, rounds=2), fit(native, solver=solver, rounds=2))
+
+
+@pytest.mark.parametrize("solver", [*DESCENT, *STOCHASTIC])
+def test_a_constraint_in_numpy_is_respected(solver):
+    model = fit(Case().build(regularizer=NonNegative()), solver=solver, rounds=3)
+    assert model.P.min() >= 0
+    assert model.Q.min() >= 0
+    assert np.isfinite(model.history[-1].objective)
+
+
+# What the paper says of the algorithms.
+
+
+@few
+@given(case=cases())
+def test_singleton_sets_in_order_make_pl2m_l2m_to_the_last_bit(case):
+    problem = case.build()
+    singly = solvers.PL2M(scheduler=schedulers.InOrder(1))
+    assert_same_bits(*(fit(problem, solver=s, rounds=3, threads=1) for s in (singly, solvers.L2M())))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_singleton_sets_make_pl2m_l2m_where_columns_are_cut(dtype):
+    rng = np.random.default_rng(2)
+    X = sp.csr_array(np.column_stack([np.ones(40_000), rng.normal(size=(40_000, 2))]))
+    i = np.arange(40_000)
+    problem = Problem.from_coo(i, i % 7, rng.normal(size=40_000), X=X, rank=2, dtype=dtype)
+    singly = solvers.PL2M(scheduler=schedulers.InOrder(1))
+    assert_same_bits(fit(problem, solver=singly, rounds=2, threads=2), fit(problem, solver=solvers.L2M(), rounds=2, threads=1))
+
+
+@few
+@given(case=cases(loss="square", dtype="float64", l2=0.1))
+def test_algorithms_1_and_2_agree_on_the_square_loss(case):
+    problem = case.build()
+    assert_close(fit(problem, solver="naive", rounds=3), fit(problem, solver="l2m", rounds=3))
+
+
+@few
+@given(
+    case=cases(
+        plain=True, loss="square", dtype="float64", weights=False, query_bias=False, target_bias=False, l1=0.0, l2=0.1
+    ),
+    size=sizes,
+)
+def test_with_indicators_pl2m_is_plain_coordinate_descent_for_matrix_factorization(case, size):
+    problem = case.build()
+    model = fit(problem, solver=pl2m(size), rounds=2)
+    state = fit(problem, rounds=1, callbacks=[lambda event: event.stop("start")]).state
+    U, V = state.P.copy(), state.Q.copy()
+    Y, seen = np.zeros((case.queries, case.targets)), np.zeros((case.queries, case.targets), bool)
+    pairs = problem.query.pairs
+    i = np.repeat(np.arange(pairs.rows), np.diff(pairs.ptr))
+    Y[i, pairs.other], seen[i, pairs.other] = pairs.y - problem.offset, True
+    for _ in range(2):
+        for A, B, S, R in ((U, V, seen, Y), (V, U, seen.T, Y.T)):
+            strength = 0.1 * problem_strength(problem, A is U, case)
+            for k in range(case.rank):
+                residual = np.where(S, R - A @ B.T + np.outer(A[:, k], B[:, k]), 0)
+                curvature = 2 * S @ B[:, k] ** 2 + strength
+                A[:, k] = 2 * residual @ B[:, k] / curvature
+    np.testing.assert_allclose(model.P, U, atol=1e-9)
+    np.testing.assert_allclose(model.Q, V, atol=1e-9)
+
+
+def problem_strength(problem, query, case):
+    counts = np.diff((problem.query if query else problem.target).pairs.ptr)
+    return 1.0 + counts if case.scale == "observations" else np.ones(len(counts))
+
+
+@given(copies=st.integers(1, 6))
+def test_duplicated_features_leave_each_a_fair_share_and_disjoint_ones_everything(copies):
+    rng = np.random.default_rng(0)
+    i, j = np.divmod(np.arange(60), 6)
+    options = {"rank": 2, "dtype": "float64", "query_bias": True, "target_bias": True}
+    everything = solvers.PL2M(scheduler=schedulers.RandomPartition(100))
+    same = np.repeat(rng.normal(size=(10, 1)), copies, axis=1)
+    problem = Problem.from_coo(i, j, rng.normal(size=60), X=same, **options)
+    eta = fit(problem, solver=everything, rounds=1).history[-1].eta
+    assert eta.minimum == pytest.approx(1 / copies)  # the queries' features; targets have indicators
+    assert eta.maximum == pytest.approx(1)
+    disjoint = Problem.from_coo(i, j, rng.normal(size=60), **options)
+    eta = fit(disjoint, solver=everything, rounds=1).history[-1].eta
+    assert eta.minimum == pytest.approx(1)
+
+
+def test_larger_sets_leave_less_of_each_step():
+    problem = Case(queries=60, targets=20, pairs=500, query_features=30, dtype="float64").build()
+    medians = [fit(problem, solver=pl2m(size), rounds=1).history[-1].eta.lower for size in (1, 8, 200)]
+    assert medians[0] == pytest.approx(1)
+    assert medians[0] > medians[1] > medians[2]
+
+
+def test_sigma_is_one_on_one_thread_and_tells_imbalance_on_more():
+    problem = large()
+    assert fit(problem, solver=pl2m(500), rounds=1, threads=1).history[-1].sigma == 1.0
+    shared_out = fit(problem, solver=pl2m(20_000, schedulers.SizeBalanced), rounds=1, threads=2).history[-1]
+    assert 1.0 <= shared_out.sigma < 1.1
+    too_small_to_share = fit(problem, solver=pl2m(500), rounds=1, threads=2).history[-1]
+    assert shared_out.sigma < too_small_to_share.sigma <= 2.0
+
+
+def test_l1_makes_exact_zeros_and_the_record_counts_them():
+    model = fit(Case(l1=0.5, pairs=80).build(), solver=pl2m(5), rounds=6)
+    share = (np.count_nonzero(model.P) + np.count_nonzero(model.Q)) / (model.P.size + model.Q.size)
+    assert model.history[-1].nonzero == share < 0.6
+
+
+# Stochastic solvers.
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("loss", ["square", "logistic"])
+@pytest.mark.parametrize("solver", STOCHASTIC)
+def test_stochastic_solvers_lower_the_objective(solver, loss, dtype):
+    problem = Case(queries=60, targets=30, pairs=900, loss=loss, dtype=dtype, l2=0.02, weights=True).build()
+    objectives = [record.objective for record in fit(problem, solver=solver, rounds=10, threads=2).history]
+    assert objectives[-1] < 0.95 * objectives[0]
+
+
+@few
+@given(case=cases(dtype="float64", l2=0.1), solver=st.sampled_from(STOCHASTIC))
+def test_stochastic_solvers_repeat_on_one_thread_and_take_numpy_losses_and_regularizers(case, solver):
+    native = case.build(offset=0.0)
+    first, again = (fit(native, solver=solver, rounds=2, threads=1) for _ in range(2))
+    assert_same_bits(first, again)
+    loss = NumpySquare() if case.loss == "square" else NumpyLogistic()
+    assert_close(fit(case.build(loss=loss, offset=0.0), solver=solver, rounds=2), first)
+    if case.l1 == 0:
+        assert_close(fit(case.build(regularizer=NumpyRidge(0.1, case.scale), offset=0.0), solver=solver, rounds=2), first)
+
+
+def test_grouped_sgd_equals_per_pair_sgd_where_a_query_has_one_pair():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1, 4))
+    problem = Problem.from_coo([0], [0], [2.0], X=X, rank=3, offset=0.0, dtype="float64")
+    grouped, single = (fit(problem, solver=s, rounds=3, threads=1) for s in (solvers.SGD(), solvers.Hogwild()))
+    assert_close(grouped, single)
+
+
+def test_learning_rate_decays_by_round():
+    solver = solvers.SGD(learning_rate=0.1, decay=0.5)
+    state = fit(Case().build(), solver=solver, rounds=3).state
+    assert solver.rate(state) == pytest.approx(0.1 * 0.5**3)
+
+
+@pytest.mark.parametrize("options", [{"learning_rate": 0}, {"learning_rate": float("nan")}, {"decay": 1.5}, {"decay": 0}])
+def test_senseless_learning_rates_are_refused(options):
+    with pytest.raises(ValueError, match=next(iter(options))):
+        solvers.SGD(**options)
+
+
+@pytest.mark.parametrize("kind", [solvers.SGD, solvers.Hogwild])
+def test_divergence_is_an_error_that_says_what_to_do(kind):
+    problem = Case(pairs=100, l2=0.0).build()
+    with pytest.raises(DivergedError, match="lower learning_rate, which is 50"):
+        fit(problem, solver=kind(learning_rate=50), rounds=50)
+
+
+class Failing(NumpySquare):
+    def gradient(self, score, y):
+        if len(y) == 1:
+            raise RuntimeError("the plugin failed")
+        return super().gradient(score, y)
+
+
+@pytest.mark.parametrize("solver", STOCHASTIC)
+def test_an_error_in_a_numpy_loss_reaches_the_caller_of_a_stochastic_solver(solver):
+    with pytest.raises(RuntimeError, match="the plugin failed"):
+        fit(Case().build(loss=Failing()), solver=solver, rounds=1)
+
+
+@pytest.mark.parametrize("algorithm", [0, 4])
+def test_the_reference_knows_three_algorithms(algorithm):
+    with pytest.raises(ValueError, match="algorithm"):
+        solvers.Reference(algorithm=algorithm)
