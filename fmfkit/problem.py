@@ -206,7 +206,7 @@ class Problem:
         regularization = _regularization(regularizer)
         if duplicates not in ("error", "sum"):
             raise ValueError(f"duplicates: expected 'error' or 'sum', got {duplicates!r}")
-        X, Z = _blocks("X", X), _blocks("Z", Z)
+        X, Z = _blocks("X", X, real), _blocks("Z", Z, real)
         rows, cols, y, w = _observations(queries, targets, scores, weight, real)
         q, p = _shape(shape, rows, cols, X, Z)
         by_query, by_target = _group(rows, cols, y, w, (q, p), duplicates)
@@ -216,7 +216,7 @@ class Problem:
             offset = float(loss.offset(by_query.y, by_query.weight))
         elif not np.isfinite(offset):
             raise ValueError(f"offset: expected a finite number, got {offset!r}")
-        features = (_features("X", X, q, real), _features("Z", Z, p, real))
+        features = (_features(X, q, real), _features(Z, p, real))
         _check_block_names(regularization, features)
         return cls(
             query=_side("query", by_query, features[0], rank, regularization.P,
@@ -356,7 +356,7 @@ def _observations(
 Blocks = dict[str, sp.csr_array]
 
 
-def _blocks(name: str, given: Matrix | Mapping[str, Matrix] | None) -> Blocks | None:
+def _blocks(name: str, given: Matrix | Mapping[str, Matrix] | None, dtype: np.dtype[Any]) -> Blocks | None:
     """Return the blocks of X or Z as sparse matrices with equally many rows; None for indicators."""
     if given is None:
         return None
@@ -372,7 +372,8 @@ def _blocks(name: str, given: Matrix | Mapping[str, Matrix] | None) -> Blocks | 
             raise TypeError(f"{label}: expected a scipy sparse matrix or a 2-d array, got {type(matrix).__name__}")
         if matrix.dtype.kind not in "biuf":
             raise TypeError(f"{label}: expected real numbers, got dtype {matrix.dtype}")
-        blocks[block] = sp.csr_array(matrix)
+        with np.errstate(over="ignore"):
+            blocks[block] = sp.csr_array(matrix, dtype=dtype)
         _check_finite(label, blocks[block].data)
     rows = {block: matrix.shape[0] for block, matrix in blocks.items()}
     if len(set(rows.values())) > 1:
@@ -442,17 +443,16 @@ def _pairs(Y: Any, W: Any, rows: int) -> Pairs:
     )  # fmt: skip
 
 
-def _features(name: str, blocks: Blocks | None, rows: int, dtype: np.dtype[Any]) -> Features:
+def _features(blocks: Blocks | None, rows: int, dtype: np.dtype[Any]) -> Features:
     if blocks is None:
         blocks = {"indicator": sp.eye_array(rows, dtype=dtype, format="csr")}
     offsets = np.concatenate([[0], np.cumsum([matrix.shape[1] for matrix in blocks.values()])])
     slices = {block: slice(int(a), int(b)) for block, a, b in zip(blocks, offsets, offsets[1:], strict=False)}
     matrices = list(blocks.values())
-    X = sp.csr_array(matrices[0] if len(matrices) == 1 else sp.hstack(matrices, format="csr"), dtype=dtype)
+    X = matrices[0] if len(matrices) == 1 else sp.hstack(matrices, format="csr")
     if not X.has_canonical_format:
         X = X.copy()  # it may be the caller's
         X.sum_duplicates()
-    _check_finite(name, X.data)
     if X.nnz <= INDEX_LIMIT:  # scipy may have chosen 64 bits, which cost twice the memory
         X.indices, X.indptr = X.indices.astype(np.int32, copy=False), X.indptr.astype(np.int32, copy=False)
     Xt = X.tocsc()

@@ -94,6 +94,13 @@ def large(dtype: str = "float32", loss: object = "square") -> Problem:
     i, j = np.divmod(places, p)
     y = rng.normal(size=len(places)) if loss == "square" else rng.integers(0, 2, len(places)).astype(float)
     everyone = sp.csr_array(np.ones((q, 1)))
-    groups = sp.csr_array((rng.normal(size=2 * q), rng.integers(40, size=2 * q), np.arange(0, 2 * q + 1, 2)), shape=(q, 40))
-    options = {"rank": 3, "X": {"everyone": everyone, "groups": groups, "id": sp.eye_array(q)}, "dtype": dtype, "loss": loss}
+    groups = sp.csr_array(
+        (rng.normal(size=2 * q), rng.integers(40, size=2 * q), np.arange(0, 2 * q + 1, 2)), shape=(q, 40)
+    )
+    options = {
+        "rank": 3,
+        "X": {"everyone": everyone, "groups": groups, "id": sp.eye_array(q)},
+        "dtype": dtype,
+        "loss": loss,
+    }
     return Problem.from_coo(i, j, y, shape=(q, p), **options)

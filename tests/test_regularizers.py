@@ -6,14 +6,16 @@ from hypothesis import strategies as st
 from problems import Case
 from scipy.optimize import minimize_scalar
 
-from fmfkit import Problem, regularizers
+from fmfkit import Problem
 from fmfkit.regularizers import ElasticNet, Regularization
 
 numbers = st.floats(-5, 5)
 strengths = st.sampled_from([0.0, 0.2, 3.0])
 
 
-@given(x=numbers, y=st.floats(0.01, 5), w=numbers, l1=strengths, l2=strengths, strength=st.sampled_from([0.0, 1.0, 2.5]))
+@given(
+    x=numbers, y=st.floats(0.01, 5), w=numbers, l1=strengths, l2=strengths, strength=st.sampled_from([0.0, 1.0, 2.5])
+)
 def test_T_minimises_against_brute_force(x, y, w, l1, l2, strength):
     net = ElasticNet(l1=l1, l2=l2)
 
@@ -82,6 +84,6 @@ def test_elastic_net_refuses_bad_strengths(options, message):
 
 
 def test_regularization_takes_names_and_refuses_anything_else():
-    assert Regularization(P="elastic_net").P == regularizers.ElasticNet()
+    assert Regularization(P="elastic_net", Q=ElasticNet(l2=3)) == Regularization(Q=ElasticNet(l2=3))
     with pytest.raises(TypeError, match=r"regularizer: expected a Regularizer .*write ElasticNet\(\)"):
         Regularization(P=ElasticNet)

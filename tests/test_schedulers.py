@@ -15,9 +15,7 @@ SCHEDULERS = [schedulers.RandomPartition, schedulers.SizeBalanced, schedulers.In
 @given(case=cases(), size=st.integers(1, 40), seed=st.integers(0, 99))
 def test_every_round_is_a_partition_and_the_seed_decides_it(scheduler, case, size, seed):
     features = case.build().X
-    first, again = (
-        checked_partition(scheduler(size), features, 0, np.random.default_rng(seed)) for _ in range(2)
-    )
+    first, again = (checked_partition(scheduler(size), features, 0, np.random.default_rng(seed)) for _ in range(2))
     assert sorted(np.concatenate(first.sets)) == list(range(features.cols))
     np.testing.assert_array_equal(first.order, again.order)
 

@@ -1,6 +1,7 @@
 """The laws that every coordinate descent solver keeps, and what each stochastic one promises."""
 
 import itertools
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -145,7 +146,9 @@ def test_the_logistic_loss_in_numpy_equals_the_native_one(case, solver):
 @few
 @given(case=cases(dtype="float64", l1=0.0, l2=0.1), solver=st.sampled_from(DESCENT))
 def test_a_regularizer_in_numpy_equals_the_native_one(case, solver):
-    plugin, native = (case.build(regularizer=r) for r in (NumpyRidge(0.1, case.scale), ElasticNet(l2=0.1, scale=case.scale)))
+    plugin, native = (
+        case.build(regularizer=r) for r in (NumpyRidge(0.1, case.scale), ElasticNet(l2=0.1, scale=case.scale))
+    )
     assert_close(fit(plugin, solver=solver, rounds=2), fit(native, solver=solver, rounds=2))
 
 
@@ -155,6 +158,26 @@ def test_a_constraint_in_numpy_is_respected(solver):
     assert model.P.min() >= 0
     assert model.Q.min() >= 0
     assert np.isfinite(model.history[-1].objective)
+
+
+# Law 4: linear cost. (Time is the benchmark's business; memory can be counted.)
+
+
+def peak_bytes(**changes):
+    problem = Case(
+        **{"queries": 400, "targets": 300, "pairs": 20_000, "query_features": 60, "rank": 16, **changes}
+    ).build()
+    fit(problem, solver=pl2m(50), rounds=1)  # whatever is loaded at first use
+    tracemalloc.start()
+    fit(problem, solver=pl2m(50), rounds=2)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak
+
+
+@pytest.mark.parametrize("grown", [{"pairs": 40_000}, {"query_features": 120}, {"rank": 32}])
+def test_memory_of_training_grows_at_most_linearly_in_pairs_features_and_rank(grown):
+    assert peak_bytes(**grown) < 2.05 * peak_bytes()
 
 
 # What the paper says of the algorithms.
@@ -175,7 +198,9 @@ def test_singleton_sets_make_pl2m_l2m_where_columns_are_cut(dtype):
     i = np.arange(40_000)
     problem = Problem.from_coo(i, i % 7, rng.normal(size=40_000), X=X, rank=2, dtype=dtype)
     singly = solvers.PL2M(scheduler=schedulers.InOrder(1))
-    assert_same_bits(fit(problem, solver=singly, rounds=2, threads=2), fit(problem, solver=solvers.L2M(), rounds=2, threads=1))
+    assert_same_bits(
+        fit(problem, solver=singly, rounds=2, threads=2), fit(problem, solver=solvers.L2M(), rounds=2, threads=1)
+    )
 
 
 @few
@@ -276,7 +301,9 @@ def test_stochastic_solvers_repeat_on_one_thread_and_take_numpy_losses_and_regul
     loss = NumpySquare() if case.loss == "square" else NumpyLogistic()
     assert_close(fit(case.build(loss=loss, offset=0.0), solver=solver, rounds=2), first)
     if case.l1 == 0:
-        assert_close(fit(case.build(regularizer=NumpyRidge(0.1, case.scale), offset=0.0), solver=solver, rounds=2), first)
+        assert_close(
+            fit(case.build(regularizer=NumpyRidge(0.1, case.scale), offset=0.0), solver=solver, rounds=2), first
+        )
 
 
 def test_grouped_sgd_equals_per_pair_sgd_where_a_query_has_one_pair():
@@ -293,7 +320,9 @@ def test_learning_rate_decays_by_round():
     assert solver.rate(state) == pytest.approx(0.1 * 0.5**3)
 
 
-@pytest.mark.parametrize("options", [{"learning_rate": 0}, {"learning_rate": float("nan")}, {"decay": 1.5}, {"decay": 0}])
+@pytest.mark.parametrize(
+    "options", [{"learning_rate": 0}, {"learning_rate": float("nan")}, {"decay": 1.5}, {"decay": 0}]
+)
 def test_senseless_learning_rates_are_refused(options):
     with pytest.raises(ValueError, match=next(iter(options))):
         solvers.SGD(**options)

@@ -1,0 +1,48 @@
+"""The documentation's code runs, and it speaks of every hook and every method that a plugin may write."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from fmfkit import hookspecs, interfaces
+from fmfkit.registry import KINDS
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def code_blocks(page):
+    return re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if code_blocks(page)], ids=lambda page: page.name)
+def test_code_blocks_run_one_after_another(page):
+    namespace = {}
+    for block in code_blocks(page):
+        exec(compile(block, page.name, "exec"), namespace)
+
+
+def test_every_hook_is_documented():
+    text = (ROOT / "docs" / "plugins.md").read_text(encoding="utf-8")
+    hooks = [name for name in hookspecs.__all__ if name.startswith("fmfkit_")]
+    assert sorted(hooks) == sorted(hook for hook, _ in KINDS.values())
+    for hook in hooks:
+        assert f"`{hook}()`" in text
+
+
+@pytest.mark.parametrize(
+    "interface", [interfaces.Loss, interfaces.Regularizer, interfaces.PartitionScheduler, interfaces.Solver]
+)
+def test_every_method_of_an_interface_is_documented_and_states_its_law(interface):
+    text = (ROOT / "docs" / "plugins.md").read_text(encoding="utf-8")
+    for name, member in vars(interface).items():
+        if not name.startswith("_") and callable(member):
+            assert f"`{name}(" in text, f"{interface.__name__}.{name}"
+            assert member.__doc__
+
+
+def test_links_between_pages_lead_somewhere():
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"

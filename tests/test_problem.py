@@ -1,0 +1,200 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy_plugins import NumpySquare
+from problems import Case
+
+from fmfkit import Problem, losses, reference
+from fmfkit.errors import PluginContractError, UnknownNameError
+from fmfkit.regularizers import ElasticNet
+
+Y = sp.csr_array(np.array([[1.0, 0, 2], [0, 3, 0]]))
+PAIRS = {"queries": [0, 0, 1], "targets": [0, 2, 1], "scores": [1.0, 2.0, 3.0]}
+
+
+def build(**changes):
+    return Problem.from_coo(**{**PAIRS, "rank": 2, **changes})
+
+
+def test_from_scipy_and_from_coo_give_the_same_pairs_in_both_orders():
+    for problem in (Problem.from_scipy(Y, rank=2), build(queries=[1, 0, 0], targets=[1, 2, 0], scores=[3, 2, 1])):
+        by_query, by_target = problem.query.pairs, problem.target.pairs
+        np.testing.assert_array_equal(by_query.ptr, [0, 2, 3])
+        np.testing.assert_array_equal(by_query.other, [0, 2, 1])
+        np.testing.assert_array_equal(by_query.y, [1, 2, 3])
+        np.testing.assert_array_equal(by_target.ptr, [0, 1, 2, 3])
+        np.testing.assert_array_equal(by_target.other, [0, 1, 0])
+        np.testing.assert_array_equal(by_target.y, [1, 3, 2])
+        assert by_query.ptr.dtype == by_target.ptr.dtype == np.int64
+        assert by_query.other.dtype == by_target.other.dtype == np.int32
+
+
+def test_explicit_zeros_are_observations():
+    stored = sp.csr_array(([0.0, 5.0], ([0, 1], [1, 0])), shape=(2, 2))
+    assert Problem.from_scipy(stored, rank=1).pairs == 2
+
+
+def test_duplicates_are_refused_or_summed_with_their_weights():
+    repeated = {"queries": [0, 1, 0], "targets": [1, 1, 1], "scores": [2.0, 5.0, 3.0], "weight": [1.0, 1.0, 0.5]}
+    with pytest.raises(
+        ValueError, match=r"1 observations repeat a pair, such as query 0 with target 1.*duplicates='sum'"
+    ):
+        Problem.from_coo(**repeated, rank=1)
+    problem = Problem.from_coo(**repeated, rank=1, duplicates="sum")
+    np.testing.assert_array_equal(problem.query.pairs.y, [5, 5])
+    np.testing.assert_array_equal(problem.query.pairs.weight, [1.5, 1])
+
+
+def test_absent_features_are_indicators():
+    problem = build()
+    np.testing.assert_array_equal(reference.dense(problem.X), np.eye(2))
+    np.testing.assert_array_equal(reference.dense(problem.Z), np.eye(3))
+
+
+def test_feature_blocks_stand_side_by_side_under_their_names():
+    problem = build(X={"id": sp.eye_array(2), "tags": np.array([[0.0, 2, 0], [1, 0, 0]])})
+    assert dict(problem.X.blocks) == {"id": slice(0, 2), "tags": slice(2, 5)}
+    np.testing.assert_array_equal(reference.dense(problem.X), [[1, 0, 0, 2, 0], [0, 1, 1, 0, 0]])
+
+
+def test_the_caller_s_matrices_are_left_as_they_are():
+    X = sp.coo_array(([1.0, 2.0, 4.0], ([0, 0, 1], [1, 1, 0])), shape=(2, 2)).tocsr(copy=True)
+    unsorted = sp.csr_array((np.array([2.0, 1.0, 1.0]), np.array([1, 1, 0]), np.array([0, 2, 3])), shape=(2, 2))
+    before = (unsorted.data.copy(), unsorted.indices.copy())
+    assert build(X=unsorted).X.nonzeros == 2
+    np.testing.assert_array_equal(unsorted.data, before[0])
+    np.testing.assert_array_equal(unsorted.indices, before[1])
+    assert build(X=X).X.nonzeros == 2
+
+
+def test_offset_is_the_loss_s_unless_given():
+    assert build().offset == 2.0
+    assert build(scores=[0, 1, 1], loss="logistic").offset == 0.0
+    assert build(offset=0.5).offset == 0.5
+
+
+def test_biases_are_on_unless_refused():
+    assert (build().query_bias, build().target_bias) == (True, True)
+    problem = build(query_bias=False)
+    assert (problem.query_bias, problem.target_bias) == (False, True)
+
+
+def test_observed_weights_are_kept_in_both_orders():
+    problem = Problem.from_scipy(
+        Y, rank=1, weight=sp.csr_array((np.array([1.0, 2, 3]), Y.indices, Y.indptr), shape=Y.shape)
+    )
+    np.testing.assert_array_equal(problem.query.pairs.weight, [1, 2, 3])
+    np.testing.assert_array_equal(problem.target.pairs.weight, [1, 3, 2])
+    np.testing.assert_array_equal(problem.query.pairs.totals, [3, 3])
+
+
+def test_every_index_dtype_and_every_sparse_format_will_do():
+    for dtype in ("int8", "uint16", "int64"):
+        assert build(queries=np.array([0, 0, 1], dtype)).pairs == 3
+    for kind in ("csr", "csc", "coo", "lil", "dok", "bsr"):
+        assert Problem.from_scipy(Y.asformat(kind), rank=1).pairs == 3
+
+
+def test_chunks_cover_all_rows_in_order():
+    for case in (Case(), Case(queries=1, targets=1, pairs=1), Case(queries=300, targets=300, pairs=60_000)):
+        for side in case.build().sides:
+            assert side.pairs.chunk[0] == 0
+            assert side.pairs.chunk[-1] == side.pairs.rows
+            assert (np.diff(side.pairs.chunk) > 0).all()
+
+
+def test_repr_tells_sizes_not_arrays():
+    assert repr(build()) == "<Problem 2 queries x 3 targets, 3 pairs, 2 + 3 features, rank 2, Square(), float32>"
+
+
+BAD = [
+    ({"rank": 0}, ValueError, "rank: expected at least 1, got 0"),
+    ({"rank": 2.5}, TypeError, "rank: expected a whole number, got 2.5"),
+    ({"scores": [1.0, float("nan"), 2.0]}, ValueError, "scores: 1 of 3 values are NaN.*first at position 1"),
+    ({"scores": [1.0, float("inf"), 2.0]}, ValueError, "scores: 1 of 3 values are NaN, infinite"),
+    ({"scores": [1.0, 1e300, 2.0]}, ValueError, "too large for float32"),
+    ({"scores": [1.0, 2.0]}, ValueError, "scores: 2 entries for 3 queries"),
+    ({"scores": ["a", "b", "c"]}, TypeError, "scores: expected real numbers"),
+    ({"scores": [[1.0, 2.0, 3.0]]}, ValueError, r"scores: expected a flat array, got shape \(1, 3\)"),
+    ({"queries": [], "targets": [], "scores": []}, ValueError, "there is no observation"),
+    ({"queries": [0.0, 1.0, 1.0]}, TypeError, "queries: expected whole numbers"),
+    ({"queries": [0, -1, 1]}, ValueError, "queries: index -1 is out of range"),
+    ({"targets": [0, 2]}, ValueError, "targets: 2 entries for 3 queries"),
+    ({"shape": (2, 2)}, ValueError, "targets: index 2 is out of range for 2 targets"),
+    ({"shape": (2**31, 3)}, ValueError, "queries: 2147483648 is more than the 2147483647"),
+    ({"shape": (2, 2**31)}, ValueError, "targets: 2147483648 is more than"),
+    ({"X": sp.csr_array((2, 2**31))}, ValueError, "columns of X: 2147483648 is more than"),
+    ({"weight": [1.0, -1.0, 1.0]}, ValueError, "weight: expected no negative weight, got -1.0 at position 1"),
+    ({"weight": [1.0, 1.0]}, ValueError, "weight: 2 entries for 3 queries"),
+    ({"weight": [1.0, float("nan"), 1.0]}, ValueError, "weight: 1 of 3 values"),
+    ({"X": np.eye(3), "shape": (2, 3)}, ValueError, "X: 3 rows for 2 queries"),
+    ({"Z": np.eye(2)}, ValueError, "targets: index 2 is out of range for 2 targets"),
+    ({"X": np.array([[np.nan, 1], [0, 1]])}, ValueError, "X: 1 of 3 values are NaN"),
+    ({"X": {"a": np.eye(2), "b": np.array([[np.inf], [0]])}}, ValueError, r"X\['b'\]: 1 of 1 values"),
+    ({"X": {"a": np.eye(2), "b": np.eye(3)}}, ValueError, "blocks differ in their numbers of rows: {'a': 2, 'b': 3}"),
+    ({"X": {}}, ValueError, "X: the mapping of feature blocks is empty"),
+    ({"X": [[1, 0], [0, 1]]}, TypeError, "X: expected a scipy sparse matrix or a 2-d array, got list"),
+    ({"X": np.array([["a"], ["b"]])}, TypeError, "X: expected real numbers"),
+    ({"X": np.array([[1e300], [0]])}, ValueError, "X: .*too large for float32"),
+    ({"dtype": "int32"}, ValueError, "dtype: expected float32 or float64, got int32"),
+    ({"duplicates": "last"}, ValueError, "duplicates: expected 'error' or 'sum', got 'last'"),
+    ({"offset": float("nan")}, ValueError, "offset: expected a finite number"),
+    ({"loss": "sqare"}, UnknownNameError, "no loss is called 'sqare'; did you mean 'square'"),
+    ({"loss": losses.Square}, TypeError, r"loss: expected a Loss .* write Square\(\)"),
+    ({"regularizer": "elasticnet"}, UnknownNameError, "did you mean 'elastic_net'"),
+    ({"regularizer": ElasticNet(blocks={"indicatr": 2})}, ValueError, "no feature block is called 'indicatr'.*indicator"),
+    ({"loss": "logistic"}, ValueError, "logistic loss takes y between 0 and 1, got values from 1 to 3"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("changes", "error", "message"), BAD)
+def test_bad_input_is_refused_with_the_argument_s_name(changes, error, message):
+    with pytest.raises(error, match=message):
+        build(**changes)
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        (np.eye(2), TypeError, "Y: expected a scipy sparse matrix .* got ndarray"),
+        (None, TypeError, "Y: expected a scipy sparse matrix .* got NoneType"),
+    ],
+)
+def test_scores_must_be_sparse(given, error, message):
+    with pytest.raises(error, match=message):
+        Problem.from_scipy(given, rank=1)
+
+
+def test_weights_must_lie_where_the_scores_do():
+    with pytest.raises(ValueError, match="weight: its 2 entries are not at the places of Y's 3"):
+        Problem.from_scipy(Y, rank=1, weight=sp.csr_array(([1.0, 1.0], ([0, 1], [0, 1])), shape=Y.shape))
+    with pytest.raises(ValueError, match="weight: shape"):
+        Problem.from_scipy(Y, rank=1, weight=sp.csr_array((3, 3)))
+
+
+class WrongShape(NumpySquare):
+    def gradient(self, score, y):
+        return np.zeros((len(y), 2))
+
+
+class NotNumbers(NumpySquare):
+    def value(self, score, y):
+        return np.array(["x"] * len(y))
+
+
+class OneNumber(NumpySquare):
+    def gradient(self, score, y):
+        return 0.0
+
+
+@pytest.mark.parametrize(
+    ("loss", "message"),
+    [
+        (WrongShape(), r"WrongShape.gradient returned shape \(3, 2\) for a batch of shape \(3,\)"),
+        (OneNumber(), r"OneNumber.gradient returned shape \(\) for a batch of shape \(3,\)"),
+        (NotNumbers(), "NotNumbers.value returned <U1, expected real numbers"),
+    ],
+)
+def test_a_loss_that_breaks_its_interface_is_refused_before_any_work(loss, message):
+    with pytest.raises(PluginContractError, match=message):
+        build(loss=loss)
