@@ -142,7 +142,7 @@ BAD = [
     ({"loss": "sqare"}, UnknownNameError, "no loss is called 'sqare'; did you mean 'square'"),
     ({"loss": losses.Square}, TypeError, r"loss: expected a Loss .* write Square\(\)"),
     ({"regularizer": "elasticnet"}, UnknownNameError, "did you mean 'elastic_net'"),
-    ({"regularizer": ElasticNet(blocks={"indicatr": 2})}, ValueError, "no feature block is called 'indicatr'.*indicator"),
+    ({"regularizer": ElasticNet(blocks={"indicatr": 2})}, ValueError, "block is called .indicatr.*indicator"),
     ({"loss": "logistic"}, ValueError, "logistic loss takes y between 0 and 1, got values from 1 to 3"),
 ]  # fmt: skip
 
