@@ -101,5 +101,5 @@ def command(seed: int, rank: int, rounds: int, threads: int | None) -> None:
         seconds = time.perf_counter() - began
         rows.append((label, world.rmse(model, known), world.rmse(model, cold), f"{seconds:.2f}"))
     click.echo(f"\n{'test RMSE':24}{'known books':>12}{'new books':>12}{'seconds':>10}")
-    for label, on_known, on_new, seconds in rows:
-        click.echo(f"{label:24}{on_known:12.4f}{on_new:12.4f}{seconds:>10}")
+    for label, on_known, on_new, took in rows:
+        click.echo(f"{label:24}{on_known:12.4f}{on_new:12.4f}{took:>10}")
