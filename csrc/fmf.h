@@ -11,6 +11,8 @@ enum { FMF_EXTERNAL = 0, FMF_SQUARE = 1, FMF_LOGISTIC = 2 };   /* losses; extern
 enum { FMF_OK = 0, FMF_OUT_OF_MEMORY = 1 };
 enum {
     FMF_CUT = 2048,             /* longer columns are summed in pieces of this size, whatever the number of threads */
+    FMF_BLOCK = 8,              /* latent dimensions that the block solver updates together */
+    FMF_RUNS = 512,             /* rows of a set whose part in the line search is summed apart */
     FMF_SMALL_SET = 4096        /* sets with fewer non-zeros are not worth two barriers: one thread sweeps them */
 };
 
@@ -48,6 +50,9 @@ typedef struct fmf_plan {
     int32_t *entry_row;         /* (non-zeros) the sets' non-zeros by row: row, */
     int32_t *entry_place;       /*   place of the feature within its set, */
     void *entry_value;          /*   x_is */
+    const int64_t *set_run;     /* (sets + 1) runs before each set; a run is one row's non-zeros in a set (block solver) */
+    int32_t *run_row;           /* (runs) */
+    int64_t *run_ptr;           /* (runs + 1) into the entries */
 } fmf_plan;
 
 /* One latent dimension as the side being updated sees it. */
@@ -82,6 +87,24 @@ typedef struct fmf_descent {
     void *partial;              /* (cut pieces, 2) sums of the pieces of cut columns */
     void *eta;                  /* (cols) the paper's eta without lambda, or NULL */
 } fmf_descent;
+
+/* Coordinate descent on one side, FMF_BLOCK latent dimensions at a time; B stands for FMF_BLOCK. */
+typedef struct fmf_block {
+    fmf_descent d;              /* its plan has the shared features only; VV is (other_rows, 2 B), delta (largest set, B),
+                                   sums (largest set, 2 B), partial (cut pieces, 2 B); GH and step serve the bias */
+    int64_t rank;
+    const int32_t *own;         /* (rows) the feature that is this row's alone, or -1 */
+    const void *own_value;      /* (rows) its value */
+    int32_t safe;               /* steps hold without a line search: curvature from rows of |A|, not its diagonal */
+    void *G;                    /* (rows, B) */
+    void *A;                    /* (rows, B, B) */
+    void *bend;                 /* (rows, B) the curvature of A that features see */
+    void *move;                 /* (rows, B) change of U_i in the current block */
+    void *u;                    /* (rows, B) change of U_i by the current set, before the line search */
+    void *Au;                   /* (rows, B) A_i u_i */
+    double *search;             /* (portions of FMF_RUNS runs of the largest set, 2) sums of G u and of u A u */
+    double *penalty;            /* (largest set, 2) first and second derivative of the penalty along the steps */
+} fmf_block;
 
 /* Stochastic gradient descent on both sides. */
 typedef struct fmf_touch {      /* the penalty's share in one touch of a feature */
@@ -131,6 +154,8 @@ typedef struct fmf_kernels {
     double (*elastic_net_penalty)(int64_t rows, int64_t width, int64_t column, int64_t count, const void *parameters,
                                   const void *strength, double l1, double l2, int32_t threads);
     int32_t (*plan)(const fmf_features *, const fmf_plan *, int32_t threads);
+    /* The runs of each set: counted into set_run[1..] (run_row = NULL), or filled in. */
+    void (*runs)(const fmf_plan *, int64_t *counts, int32_t threads);
 
     /* Algorithm 3 (with a plan) or 2 (`plan.sets` = 0) over all dimensions, everything native. */
     void (*descend)(const fmf_descent *, int64_t dimensions, const fmf_dimension *, int32_t threads);
@@ -146,6 +171,12 @@ typedef struct fmf_kernels {
     void (*naive_sums)(const fmf_descent *, int64_t slot, int64_t feature, double *sums);
     void (*naive_apply)(const fmf_descent *, int64_t slot, int64_t feature, double delta);
     void (*naive)(const fmf_descent *, int64_t dimensions, const fmf_dimension *);
+
+    /* Block form of Algorithm 3 on one side, everything native.  Blocks start at the multiples of FMF_BLOCK; `bias` is the
+       side's bias or NULL, `factors` tells the penalty (its column and slot are not used). */
+    void (*block_descend)(const fmf_block *, const fmf_dimension *bias, const fmf_dimension *factors, int32_t threads);
+    /* The same where every feature is some row's alone: each row is solved as soon as its pairs are summed. */
+    void (*block_rows)(const fmf_block *, const fmf_dimension *bias, const fmf_dimension *factors, int32_t threads);
 
     void (*sgd_grouped)(const fmf_sgd *, int32_t threads);
     void (*sgd_per_pair)(const fmf_sgd *, int32_t threads);

@@ -8,6 +8,8 @@
 enum {
     BLOCK = 1024,      /* pairs handled at a time by losses that are called by block */
     AHEAD = 4,         /* columns fetched ahead of their use */
+    PAIRS_AHEAD = 12,  /* pairs whose partner's numbers are fetched ahead */
+    ROWS_AHEAD = 6,    /* embedding or parameter rows fetched ahead */
 };
 
 /* First place of a[0..n] whose value is >= x (a ascending, n + 1 values). */
@@ -30,6 +32,11 @@ static void share_by_total(const int64_t *a, int64_t n, int thread, int team, in
               : first_at_least(a, n, base + total / team * (thread + 1) + total % team * (thread + 1) / team);
 }
 
+/* Have the lines of a row of numbers fetched. */
+static inline void fetch_row(const void *row, int64_t bytes) {
+    for (int64_t at = 0; at < bytes; at += 64) __builtin_prefetch((const char *)row + at);
+}
+
 #define PASTE_(a, b) a##_##b
 #define PASTE(a, b) PASTE_(a, b)
 #define FN(name) PASTE(name, SUFFIX)
@@ -50,7 +57,8 @@ static void share_by_total(const int64_t *a, int64_t n, int thread, int team, in
 #define TABLE(suffix)                                                                                              \
     {                                                                                                              \
         .embed = embed_##suffix, .scores = scores_##suffix, .pair_scores = pair_scores_##suffix,                   \
-        .elastic_net_penalty = elastic_net_penalty_##suffix, .plan = plan_##suffix, .descend = descend_##suffix,   \
+        .elastic_net_penalty = elastic_net_penalty_##suffix, .plan = plan_##suffix, .runs = runs_##suffix,                \
+        .block_descend = block_descend_##suffix, .block_rows = block_rows_##suffix, .descend = descend_##suffix,   \
         .begin = begin_##suffix, .accumulate = accumulate_##suffix, .measure = measure_##suffix,                   \
         .sweep = sweep_##suffix, .set_sums = set_sums_##suffix, .set_apply = set_apply_##suffix,                   \
         .naive_sums = naive_sums_##suffix, .naive_apply = naive_apply_##suffix, .naive = naive_##suffix,           \

@@ -22,6 +22,8 @@ LANES_BYTES = 32
 """Embedding rows are padded with zeros to a multiple of this many bytes."""
 CUT: int = lib.FMF_CUT
 """Columns with more non-zeros are summed in pieces of this size."""
+BLOCK: int = lib.FMF_BLOCK
+"""Latent dimensions that the block kernels update together."""
 SMALL_SET: int = lib.FMF_SMALL_SET
 """Sets with fewer non-zeros are swept by one thread."""
 
@@ -150,6 +152,11 @@ def is_native(regularizer: Regularizer) -> bool:
     return type(regularizer) is ElasticNet
 
 
+def all_native(problem: Problem, side: Side) -> bool:
+    """Tell whether a side can be updated without calling Python: the kernels know its loss and its regularizers."""
+    return loss_code(problem.loss) != EXTERNAL and all(is_native(part.regularizer) for part in side.parts)
+
+
 def elastic_net(regularizer: Regularizer) -> tuple[float, float]:
     """Return l1 and l2 of a native regularizer; zeros for another, whose T is called in Python."""
     return (regularizer.l1, regularizer.l2) if isinstance(regularizer, ElasticNet) else (0.0, 0.0)
@@ -258,6 +265,9 @@ class Plan:
     partition: Partition = attrs.field(init=False)
     start: NDArray[np.int64] = attrs.field(init=False)
     cut: NDArray[np.int64] = attrs.field(init=False)
+    set_run: NDArray[np.int64] = attrs.field(init=False, factory=lambda: np.zeros(1, np.int64))
+    run_row: NDArray[np.int32] = attrs.field(init=False, factory=lambda: np.zeros(0, np.int32))
+    run_ptr: NDArray[np.int64] = attrs.field(init=False, factory=lambda: np.zeros(1, np.int64))
 
     @classmethod
     def allocate(cls, features: Features) -> Plan:
@@ -265,15 +275,23 @@ class Plan:
         n, dtype = features.nonzeros, features.row_value.dtype
         return cls(features, np.empty(n, dtype), np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, dtype))
 
-    def lay_out(self, partition: Partition, threads: int) -> None:
-        """Lay out a (checked) partition."""
+    def lay_out(self, partition: Partition, threads: int, *, runs: bool = False) -> None:
+        """Lay out a (checked) partition, of all features or of some; with its runs for the block kernels."""
         sizes = self.features.column_sizes[partition.order]
         self.partition = partition
         self.start = np.concatenate([[0], np.cumsum(sizes)])
         self.cut = np.concatenate([[0], np.cumsum(np.where(sizes > CUT, -(-sizes // CUT), 0))])
         X = ffi.new("fmf_features *", _features(self.features))
         plan = ffi.new("fmf_plan *", self.fields())
-        _succeed(_kernels(self.conflict.dtype).plan(X, plan, _team(threads)))
+        kernels = _kernels(self.conflict.dtype)
+        _succeed(kernels.plan(X, plan, _team(threads)))
+        if runs:
+            counts = np.zeros(len(partition), np.int64)
+            kernels.runs(plan, _pointer("int64_t *", counts, np.int64, writable=True), _team(threads))
+            self.set_run = np.concatenate([[0], np.cumsum(counts)])
+            self.run_row = np.empty(self.set_run[-1], np.int32)
+            self.run_ptr = np.empty(self.set_run[-1] + 1, np.int64)
+            kernels.runs(ffi.new("fmf_plan *", self.fields()), ffi.NULL, _team(threads))
 
     def fields(self) -> dict[str, Any]:
         """Return the members of the C struct."""
@@ -288,6 +306,9 @@ class Plan:
             "entry_row": _pointer("int32_t *", self.entry_row, np.int32, writable=True),
             "entry_place": _pointer("int32_t *", self.entry_place, np.int32, writable=True),
             "entry_value": _void(self.entry_value, dtype, writable=True),
+            "set_run": _int64(self.set_run),
+            "run_row": _pointer("int32_t *", self.run_row, np.int32, writable=True),
+            "run_ptr": _pointer("int64_t *", self.run_ptr, np.int64, writable=True),
         }
 
     def _largest(self, running: NDArray[np.int64]) -> int:
@@ -303,6 +324,11 @@ class Plan:
     def most_pieces(self) -> int:
         """The largest number of pieces of cut columns in a set."""
         return self._largest(self.cut)
+
+    @property
+    def most_runs(self) -> int:
+        """The largest number of rows that a set touches."""
+        return int(np.diff(self.set_run).max(initial=0))
 
     def imbalance(self, threads: int) -> float:
         """Return the paper's sigma: the busiest thread's non-zeros over the mean, all sets together."""
@@ -364,14 +390,14 @@ class Descent:
 
     def __init__(
         self, problem: Problem, side: Side, W: Reals, other: Reals, score: Reals, buffers: SideBuffers, *,
-        plan: Plan | None, gradient: Reals | None, curvature: Reals | None, beta: float, threads: int,
+        plan: Plan | None, gradient: Reals | None, curvature: Reals | None, beta: float, threads: int, wide: int = 1,
     ) -> None:  # fmt: skip
         """Point C at the arrays. ``plan`` None means Algorithm 2 or 1; gradient and curvature serve external losses."""
         dtype = problem.dtype
         room = plan.largest_set if plan else 1
-        self.delta, self.sums = np.zeros(room, dtype), np.zeros((room, 2), dtype)
-        self._partial = np.zeros((plan.most_pieces if plan else 0, 2), dtype)
-        self.beta, self._dtype, self._team, self._kernels = beta, dtype, _team(threads), _kernels(dtype)
+        self.delta, self.sums = np.zeros(room * wide, dtype), np.zeros((room, 2), dtype)
+        self._partial = np.zeros((plan.most_pieces if plan else 0, 2 * wide), dtype)
+        self.beta, self._dtype, self.team, self.kernels = beta, dtype, _team(threads), _kernels(dtype)
         self._kept = (W, other, score, buffers, plan, gradient, curvature)
         fields = {
             "pairs": _pairs(side.pairs),
@@ -396,9 +422,10 @@ class Descent:
         }
         if plan:
             fields["plan"] = plan.fields()
-        self._struct = ffi.new("fmf_descent *", fields)
+        self.struct = ffi.new("fmf_descent *", fields)
 
-    def _dimensions(self, dimensions: Sequence[Dimension]) -> Any:
+    def dimensions(self, dimensions: Sequence[Dimension]) -> Any:
+        """Return the C structs of some dimensions."""
         rows = []
         for k in dimensions:
             l1, l2 = elastic_net(k.part.regularizer)
@@ -408,47 +435,124 @@ class Descent:
 
     def descend(self, dimensions: Sequence[Dimension]) -> None:
         """Update every dimension; loss and regularizers are native."""
-        self._kernels.descend(self._struct, len(dimensions), self._dimensions(dimensions), self._team)
+        self.kernels.descend(self.struct, len(dimensions), self.dimensions(dimensions), self.team)
 
     def begin(self, before: int, slot: int) -> None:
         """Bring scores up to date with the dimension before, and G and H to this one (native losses)."""
-        self._kernels.begin(self._struct, before, slot, self._team)
+        self.kernels.begin(self.struct, before, slot, self.team)
 
     def accumulate(self, beta: float) -> None:
         """Make G and H from the gradients of an external loss."""
-        self._struct.beta = beta
-        self._kernels.accumulate(self._struct, self._team)
+        self.struct.beta = beta
+        self.kernels.accumulate(self.struct, self.team)
 
     def measure(self) -> None:
         """Measure eta."""
-        self._kernels.measure(self._struct, self._team)
+        self.kernels.measure(self.struct, self.team)
 
     def sweep(self, dimension: Dimension) -> None:
         """Update all features of a dimension with a native regularizer."""
-        self._kernels.sweep(self._struct, self._dimensions([dimension]), self._team)
+        self.kernels.sweep(self.struct, self.dimensions([dimension]), self.team)
 
     def set_sums(self, index: int) -> None:
         """Leave gradient and curvature of a set's features in ``sums``."""
-        self._kernels.set_sums(self._struct, index, self._team)
+        self.kernels.set_sums(self.struct, index, self.team)
 
     def set_apply(self, index: int) -> None:
         """Apply the steps of a set, given in ``delta``, to G and to the embedding's change."""
-        self._kernels.set_apply(self._struct, index, self._team)
+        self.kernels.set_apply(self.struct, index, self.team)
 
     def naive(self, dimensions: Sequence[Dimension]) -> None:
         """Algorithm 1 over every coordinate; loss and regularizers are native."""
-        self._kernels.naive(self._struct, len(dimensions), self._dimensions(dimensions))
+        self.kernels.naive(self.struct, len(dimensions), self.dimensions(dimensions))
 
     def naive_sums(self, slot: int, feature: int, beta: float) -> tuple[float, float]:
         """Return gradient and curvature of one coordinate over all pairs it touches."""
-        self._struct.beta = beta
+        self.struct.beta = beta
         sums = ffi.new("double[2]")
-        self._kernels.naive_sums(self._struct, slot, feature, sums)
+        self.kernels.naive_sums(self.struct, slot, feature, sums)
         return sums[0], sums[1]
 
     def naive_apply(self, slot: int, feature: int, delta: float) -> None:
         """Bring the scores of all touched pairs up to date with a step."""
-        self._kernels.naive_apply(self._struct, slot, feature, delta)
+        self.kernels.naive_apply(self.struct, slot, feature, delta)
+
+
+@attrs.frozen(eq=False)
+class Ownership:
+    """Which features are some row's alone: the first column of each row that no other row has."""
+
+    own: NDArray[np.int32]
+    """(rows) that feature, or -1."""
+    value: Reals
+    shared: NDArray[np.bool_]
+    """(features) all the others."""
+
+    @classmethod
+    def of(cls, features: Features) -> Ownership:
+        """Find them."""
+        single = np.flatnonzero(features.column_sizes == 1)
+        at = features.col_ptr[single]
+        rows, first = np.unique(features.col_index[at], return_index=True)
+        own = np.full(features.rows, -1, np.int32)
+        value = np.zeros(features.rows, features.col_value.dtype)
+        shared = np.ones(features.cols, bool)
+        own[rows], value[rows], shared[single[first]] = single[first], features.col_value[at[first]], False
+        return cls(own, value, shared)
+
+    def without_owned(self, partition: Partition) -> Partition:
+        """Return the partition of the shared features that a partition of all makes."""
+        keep = self.shared[partition.order]
+        before = np.concatenate([[0], np.cumsum(keep)])
+        return Partition(partition.order[keep], np.unique(before[partition.offsets]))
+
+
+class BlockDescent:
+    """One side's coordinate descent by blocks of dimensions: buffers for all rounds, and the C struct of each."""
+
+    def __init__(self, problem: Problem, side: Side, other_rows: int) -> None:
+        """Reserve the buffers: proportional to rows, features and the other side's rows."""
+        dtype, rows = problem.dtype, side.pairs.rows
+        self.problem, self.side = problem, side
+        self.ownership = Ownership.of(side.features)
+        self.shares = bool(self.ownership.shared.any())
+        self.plan = Plan.allocate(side.features) if self.shares else None
+        self.buffers = SideBuffers(
+            np.zeros((rows, 2), dtype), np.zeros(rows, dtype), np.zeros((other_rows, (1 + self.shares) * BLOCK), dtype),
+            np.ones(side.features.cols, dtype),
+        )  # fmt: skip
+        wide = [np.zeros((rows if self.shares else 0, width), dtype) for width in (BLOCK,) * 5 + (BLOCK * BLOCK,)]
+        self.G, self.bend, self.move, self.u, self.Au, self.A = wide
+
+    def descend(self, partition: Partition | None, W: Reals, other: Reals, score: Reals, threads: int) -> None:
+        """Update the bias and every block of factors; loss and regularizers are native."""
+        side, dtype = self.side, self.problem.dtype
+        if self.plan is not None and partition is not None:
+            self.plan.lay_out(self.ownership.without_owned(partition), threads, runs=True)
+        curvature = float(self.problem.loss.curvature(side.pairs.y[:1] * 0, side.pairs.y[:1]))
+        descent = Descent(
+            self.problem, side, W, other, score, self.buffers, plan=self.plan, gradient=None, curvature=None,
+            beta=curvature, threads=threads, wide=BLOCK,
+        )  # fmt: skip
+        largest = self.plan.largest_set if self.plan else 0
+        portions = -(-self.plan.most_runs // lib.FMF_RUNS) if self.plan else 0
+        search, penalty = np.zeros((portions, 2)), np.zeros((largest, 2))
+        l1, _ = elastic_net(side.factors.regularizer)
+        block = ffi.new("fmf_block *", {
+            "d": descent.struct[0],
+            "rank": self.problem.rank,
+            "own": _int32(self.ownership.own), "own_value": _void(self.ownership.value, dtype),
+            "safe": l1 > 0,
+            "G": _void(self.G, dtype, writable=True), "A": _void(self.A, dtype, writable=True),
+            "bend": _void(self.bend, dtype, writable=True), "move": _void(self.move, dtype, writable=True),
+            "u": _void(self.u, dtype, writable=True), "Au": _void(self.Au, dtype, writable=True),
+            "search": _pointer("double *", search, np.float64, writable=True),
+            "penalty": _pointer("double *", penalty, np.float64, writable=True),
+        })  # fmt: skip
+        every = dimensions(self.problem, side)
+        bias = descent.dimensions(every[:1]) if side.bias is not None else ffi.NULL
+        run = descent.kernels.block_descend if self.plan else descent.kernels.block_rows
+        run(block, bias, descent.dimensions(every[-1:]), descent.team)
 
 
 class _PythonSteps:

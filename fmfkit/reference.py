@@ -13,8 +13,10 @@ from attrs import validators
 from numpy.typing import NDArray
 
 from fmfkit.interfaces import PartitionScheduler, Solver
+from fmfkit.losses import Logistic
 from fmfkit.problem import Features, Part, Problem, Side
 from fmfkit.registry import resolve
+from fmfkit.regularizers import ElasticNet
 from fmfkit.schedulers import RandomPartition, checked_partition
 from fmfkit.state import RoundReport, State
 
@@ -31,6 +33,8 @@ class Reference(Solver):
 
     algorithm: Literal[1, 2, 3] = attrs.field(default=3, validator=validators.in_((1, 2, 3)))
     scheduler: PartitionScheduler = attrs.field(factory=RandomPartition, converter=_scheduler)
+    block: int = attrs.field(default=1, validator=[validators.instance_of(int), validators.ge(1)])
+    """Algorithm 3 with this many dimensions at once."""
 
     def prepare(self, problem: Problem, state: State) -> None:
         """Keep nothing."""
@@ -43,6 +47,11 @@ class Reference(Solver):
             pairs = Observed.of(problem, side)
             score = problem.offset + np.sum(embed(problem, side, parameters[side.name])[pairs.i] * V[pairs.j], axis=1)
             W = parameters[side.name]
+            sets = checked_partition(self.scheduler, side.features, state.round, state.rng(side.name)).sets
+            if self.algorithm == 3 and self.block > 1:
+                block_side(problem, side, pairs, dense(side.features), W, V, score, sets, self.block)
+                state.parameters(side.name)[...] = W
+                continue
             for column, slot, part in dimensions(problem, side):
                 v = V[pairs.j, slot]
                 if self.algorithm == 1:
@@ -50,7 +59,6 @@ class Reference(Solver):
                 elif self.algorithm == 2:
                     algorithm_2(problem, pairs, dense(side.features), W, column, part, v, score)
                 else:
-                    sets = checked_partition(self.scheduler, side.features, state.round, state.rng(side.name)).sets
                     algorithm_3(problem, pairs, dense(side.features), W, column, part, v, score, sets)
             state.parameters(side.name)[...] = W
         return RoundReport()
@@ -119,6 +127,84 @@ def algorithm_3(
         G += H * (X_S @ step)
         moved += X_S @ step
     score += moved[pairs.i] * v
+
+
+def block_side(
+    problem: Problem, side: Side, pairs: Observed, X: Array, W: Array, V: Array, score: Array,
+    sets: list[NDArray[np.int32]], width: int,
+) -> None:  # fmt: skip
+    """Update one side by blocks of ``width`` dimensions: the bias, then block after block."""
+    own = owned_features(X)
+    shared = [np.array([s for s in S if s not in own.values()], dtype=np.int32) for S in sets]
+    shared = [S for S in shared if S.size]
+    if side.bias is not None and side.bias_slot is not None:
+        singly = [np.array([s], np.int32) for s in own.values()]
+        v = V[pairs.j, side.bias_slot]
+        algorithm_3(problem, pairs, X, W, problem.rank, side.bias, v, score, [*shared, *singly])
+    net = side.factors.regularizer
+    assert isinstance(net, ElasticNet)
+    for begin in range(0, problem.rank, width):
+        K = slice(begin, min(begin + width, problem.rank))
+        v = V[pairs.j, K]
+        g, h = tight_derivatives(problem, pairs, score)
+        G, A = np.zeros((X.shape[0], v.shape[1])), np.zeros((X.shape[0], v.shape[1], v.shape[1]))
+        np.add.at(G, pairs.i, g[:, None] * v)
+        np.add.at(A, pairs.i, h[:, None, None] * v[:, :, None] * v[:, None, :])
+        moved = np.zeros_like(G)
+        for S in shared:
+            step = block_set_step(net, side.factors.strength[S].astype(np.float64)[:, None], X[:, S], G, A, W[S, K])
+            W[S, K] += step
+            G += np.einsum("ikl,il->ik", A, X[:, S] @ step)
+            moved += X[:, S] @ step
+        for i, s in own.items():
+            step = block_own_step(net, float(side.factors.strength[s]), X[i, s], G[i], A[i], W[s, K])
+            W[s, K] += step
+            moved[i] += X[i, s] * step
+        score += np.sum(moved[pairs.i] * v, axis=1)
+
+
+def owned_features(X: Array) -> dict[int, int]:
+    """Return the feature of each row that is its alone: the first column with no other non-zero."""
+    own: dict[int, int] = {}
+    for s in range(X.shape[1]):
+        rows = np.flatnonzero(X[:, s])
+        if len(rows) == 1:
+            own.setdefault(int(rows[0]), s)
+    return own
+
+
+def block_set_step(net: ElasticNet, strength: Array, X_S: Array, G: Array, A: Array, w: Array) -> Array:
+    """Return a set's steps in a block: T with the diagonal of A and a line search; with l1, T with the rows of |A|."""
+    C = np.abs(X_S).sum(axis=1)
+    diagonal = np.abs(A).sum(axis=2) if net.l1 > 0 else np.einsum("ikk->ik", A)
+    step = net.T(X_S.T @ G, np.abs(X_S).T @ (C[:, None] * diagonal), w, strength)
+    if net.l1 > 0:
+        return np.asarray(step, np.float64)
+    u = X_S @ step
+    slope = np.sum(G * u) + np.sum(net.l2 * strength * w * step)
+    curvature = np.einsum("ik,ikl,il->", u, A, u) + np.sum(net.l2 * strength * step**2)
+    return np.asarray(step * (-slope / curvature if curvature > 0 and slope < 0 else 0.0), np.float64)
+
+
+def block_own_step(net: ElasticNet, strength: float, x: float, G: Array, A: Array, w: Array) -> Array:
+    """Return the step of a row's own feature: the minimiser of its B x B problem, or two sweeps with T."""
+    if net.l1 == 0 or strength == 0:
+        curvature, slope = x * x * A + strength * net.l2 * np.eye(len(G)), x * G + strength * net.l2 * w
+        return np.asarray(np.linalg.lstsq(curvature, -slope)[0], np.float64)
+    step = np.zeros_like(G)
+    for k in [*range(len(G)), *range(len(G))]:
+        x_k, y_k = x * G[k] + x * x * A[k] @ step, x * x * A[k, k]
+        step[k] += net.T(np.array([x_k]), np.array([y_k]), (w + step)[k : k + 1], strength)[0]
+    return step
+
+
+def tight_derivatives(problem: Problem, pairs: Observed, score: Array) -> tuple[Array, Array]:
+    """Return g and a curvature that holds at the score, both weighted: for the logistic loss (σ(s) - 1/2) / s."""
+    g, beta = derivatives(problem, pairs, score)
+    if type(problem.loss) is not Logistic:
+        return g, beta
+    near = np.abs(score) < 0.01
+    return g, pairs.weight * np.where(near, 0.25 - score**2 / 48, np.tanh(score / 2) / 2 / np.where(near, 1, score))
 
 
 def derivatives(problem: Problem, pairs: Observed, score: Array) -> tuple[Array, Array]:

@@ -3,6 +3,7 @@
 import itertools
 import tracemalloc
 
+import attrs
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -15,14 +16,22 @@ from fmfkit import Problem, fit, reference, schedulers, solvers
 from fmfkit.errors import DivergedError
 from fmfkit.regularizers import ElasticNet
 
-DESCENT = [solvers.Naive(), solvers.L2M(), solvers.PL2M(scheduler=schedulers.RandomPartition(4))]
+DESCENT = [
+    solvers.Naive(),
+    solvers.L2M(),
+    solvers.PL2M(scheduler=schedulers.RandomPartition(4), block=1),
+    solvers.PL2M(scheduler=schedulers.RandomPartition(9), block=8),
+]
+BY_DIMENSION = DESCENT[:3]
+BLOCKS = (1, 8)
+blocks = st.sampled_from(BLOCKS)
 STOCHASTIC = [solvers.SGD(learning_rate=0.01), solvers.Hogwild(learning_rate=0.01)]
 sizes = st.integers(1, 40)
 few = settings(max_examples=40, deadline=None)
 
 
-def pl2m(size, kind=schedulers.RandomPartition):
-    return solvers.PL2M(scheduler=kind(size))
+def pl2m(size, kind=schedulers.RandomPartition, block=1):
+    return solvers.PL2M(scheduler=kind(size), block=block)
 
 
 def assert_never_rises(model, dtype):
@@ -48,9 +57,9 @@ def assert_close(a, b, dtype="float64"):
 
 
 @few
-@given(case=cases(), size=sizes)
-def test_objective_never_rises_with_pl2m_for_any_set_size(case, size):
-    assert_never_rises(fit(case.build(), solver=pl2m(size), rounds=4, threads=2), case.dtype)
+@given(case=cases(), size=sizes, block=blocks)
+def test_objective_never_rises_with_pl2m_for_any_set_size_and_block(case, size, block):
+    assert_never_rises(fit(case.build(), solver=pl2m(size, block=block), rounds=4, threads=2), case.dtype)
 
 
 @few
@@ -66,10 +75,11 @@ def test_objective_never_rises_with_losses_and_regularizers_in_numpy(case, size)
     assert_never_rises(fit(problem, solver=pl2m(size), rounds=4, threads=2), case.dtype)
 
 
+@pytest.mark.parametrize("block", BLOCKS)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("loss", ["square", "logistic"])
-def test_objective_never_rises_on_a_larger_problem(loss, dtype):
-    assert_never_rises(fit(large(dtype, loss), solver=pl2m(20), rounds=4, threads=2), dtype)
+def test_objective_never_rises_on_a_larger_problem(loss, dtype, block):
+    assert_never_rises(fit(large(dtype, loss), solver=pl2m(20, block=block), rounds=4, threads=2), dtype)
 
 
 def test_reported_objective_is_the_reference_s():
@@ -96,7 +106,8 @@ def test_threads_do_not_change_a_bit_of_small_problems(case, solver):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_threads_do_not_change_a_bit_where_sets_and_columns_are_shared_out(dtype, loss, kind):
     problem = large(dtype, loss)
-    for solver in (pl2m(20_000, kind), solvers.L2M()) if kind is schedulers.RandomPartition else (pl2m(500, kind),):
+    chosen = [pl2m(20_000, kind), pl2m(20_000, kind, block=8)]
+    for solver in [*chosen, solvers.L2M()] if kind is schedulers.RandomPartition else chosen:
         models = [fit(problem, solver=solver, rounds=1, threads=threads) for threads in (1, 2, 3, 4)]
         for model in models[1:]:
             assert_same_bits(model, models[0])
@@ -111,6 +122,15 @@ def test_threads_do_not_change_a_bit_where_sets_and_columns_are_shared_out(dtype
 def test_pl2m_equals_algorithm_3_of_the_reference(case, size):
     problem, oracle = case.build(), solvers.Reference(algorithm=3, scheduler=schedulers.RandomPartition(size))
     assert_close(*(fit(problem, solver=s, rounds=3, threads=2) for s in (pl2m(size), oracle)), case.dtype)
+
+
+@few
+@given(case=cases(l2=0.1, rank=11), size=sizes, large_rank=st.booleans())
+def test_pl2m_by_blocks_equals_the_reference_by_blocks(case, size, large_rank):
+    problem = attrs.evolve(case, rank=11 if large_rank else 3).build()
+    oracle = solvers.Reference(algorithm=3, scheduler=schedulers.RandomPartition(size), block=8)
+    native, expected = (fit(problem, solver=s, rounds=2, threads=2) for s in (pl2m(size, block=8), oracle))
+    assert_close(native, expected, case.dtype)
 
 
 @few
@@ -130,21 +150,21 @@ def test_naive_equals_algorithm_1_of_the_reference(case):
 
 
 @few
-@given(case=cases(loss="square", dtype="float64"), solver=st.sampled_from(DESCENT), per_pair=st.booleans())
+@given(case=cases(loss="square", dtype="float64"), solver=st.sampled_from(BY_DIMENSION), per_pair=st.booleans())
 def test_a_loss_in_numpy_equals_the_native_one(case, solver, per_pair):
     native, plugin = (case.build(loss=loss, offset=0.5) for loss in ("square", NumpySquare(per_pair)))
     assert_close(fit(plugin, solver=solver, rounds=2), fit(native, solver=solver, rounds=2))
 
 
 @few
-@given(case=cases(loss="logistic", dtype="float64"), solver=st.sampled_from(DESCENT))
+@given(case=cases(loss="logistic", dtype="float64"), solver=st.sampled_from(BY_DIMENSION))
 def test_the_logistic_loss_in_numpy_equals_the_native_one(case, solver):
     plugin = case.build(loss=NumpyLogistic())
     assert_close(fit(plugin, solver=solver, rounds=2), fit(case.build(), solver=solver, rounds=2))
 
 
 @few
-@given(case=cases(dtype="float64", l1=0.0, l2=0.1), solver=st.sampled_from(DESCENT))
+@given(case=cases(dtype="float64", l1=0.0, l2=0.1), solver=st.sampled_from(BY_DIMENSION))
 def test_a_regularizer_in_numpy_equals_the_native_one(case, solver):
     plugin, native = (
         case.build(regularizer=r) for r in (NumpyRidge(0.1, case.scale), ElasticNet(l2=0.1, scale=case.scale))
@@ -187,7 +207,7 @@ def test_memory_of_training_grows_at_most_linearly_in_pairs_features_and_rank(gr
 @given(case=cases())
 def test_singleton_sets_in_order_make_pl2m_l2m_to_the_last_bit(case):
     problem = case.build()
-    singly = solvers.PL2M(scheduler=schedulers.InOrder(1))
+    singly = solvers.PL2M(scheduler=schedulers.InOrder(1), block=1)
     assert_same_bits(*(fit(problem, solver=s, rounds=3, threads=1) for s in (singly, solvers.L2M())))
 
 
@@ -197,7 +217,7 @@ def test_singleton_sets_make_pl2m_l2m_where_columns_are_cut(dtype):
     X = sp.csr_array(np.column_stack([np.ones(40_000), rng.normal(size=(40_000, 2))]))
     i = np.arange(40_000)
     problem = Problem.from_coo(i, i % 7, rng.normal(size=40_000), X=X, rank=2, dtype=dtype)
-    singly = solvers.PL2M(scheduler=schedulers.InOrder(1))
+    singly = solvers.PL2M(scheduler=schedulers.InOrder(1), block=1)
     assert_same_bits(
         fit(problem, solver=singly, rounds=2, threads=2), fit(problem, solver=solvers.L2M(), rounds=2, threads=1)
     )
@@ -247,7 +267,7 @@ def test_duplicated_features_leave_each_a_fair_share_and_disjoint_ones_everythin
     rng = np.random.default_rng(0)
     i, j = np.divmod(np.arange(60), 6)
     options = {"rank": 2, "dtype": "float64", "query_bias": True, "target_bias": True}
-    everything = solvers.PL2M(scheduler=schedulers.RandomPartition(100))
+    everything = solvers.PL2M(scheduler=schedulers.RandomPartition(100), block=1)
     same = np.repeat(rng.normal(size=(10, 1)), copies, axis=1)
     problem = Problem.from_coo(i, j, rng.normal(size=60), X=same, **options)
     eta = fit(problem, solver=everything, rounds=1).history[-1].eta

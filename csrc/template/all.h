@@ -34,6 +34,7 @@ static inline REAL FN(dot)(const REAL *a, const REAL *b, int64_t n) {
 #include "pairs.h"
 #include "sweep.h"
 #include "descend.h"
+#include "block.h"
 #include "naive.h"
 #include "sgd.h"
 

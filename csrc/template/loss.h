@@ -107,3 +107,29 @@ static double FN(value_block)(int32_t loss, const REAL *score, const REAL *y, co
     }
     return total + log(product);
 }
+
+/* Gradients of n pairs and curvatures that hold at their scores, both weighted.  Logistic: (sigma(s) - 1/2) / s, never
+   above 1/4, majorises for every step from s (Jaakkola and Jordan). */
+static void FN(bend_block)(int32_t loss, const REAL *score, const REAL *y, const REAL *weight, REAL *g, REAL *h, int64_t n) {
+    for (int64_t t = 0; t < n; t += LANES) {
+        const int64_t m = n - t < LANES ? n - t : LANES;
+        const vec s = FN(load_some)(score + t, m), ones = (REAL)1.0 - (vec){0};
+        const vec w = weight ? FN(load_some)(weight + t, m) : ones;
+        vec gradient, curvature;
+        if (loss == FMF_SQUARE) {
+            gradient = (REAL)2.0 * s;
+            curvature = (REAL)2.0 * ones;
+        } else {
+            const vec sigma = FN(sigmoid_lanes)(s), size = FN(pick)(s < 0, -s, s);
+            const vec near = (REAL)0.25 - s * s * (REAL)(1.0 / 48.0);
+            gradient = sigma - FN(load_some)(y + t, m);
+            curvature = FN(pick)(size < (REAL)0.01, near, (sigma - (REAL)0.5) / FN(pick)(size < (REAL)0.01, ones, s));
+        }
+        gradient *= w;
+        curvature *= w;
+        for (int l = 0; l < m; l++) {
+            g[t + l] = gradient[l];
+            h[t + l] = curvature[l];
+        }
+    }
+}

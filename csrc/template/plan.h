@@ -11,6 +11,7 @@ static int32_t FN(plan)(const fmf_features *X, const fmf_plan *plan, int32_t thr
     int64_t *set_start = malloc((size_t)(plan->sets + 1) * sizeof *set_start);          /* non-zeros before each set */
     const int32_t status = set_of && place_of && cursor && C && set_start ? FMF_OK : FMF_OUT_OF_MEMORY;
     if (status == FMF_OK) {
+        for (int64_t s = 0; s < X->cols; s++) set_of[s] = -1; /* the partition may leave features out */
         for (int64_t S = 0; S < plan->sets; S++) {
             for (int64_t t = plan->set_ptr[S]; t < plan->set_ptr[S + 1]; t++) {
                 set_of[plan->order[t]] = (int32_t)S;
@@ -25,7 +26,10 @@ static int32_t FN(plan)(const fmf_features *X, const fmf_plan *plan, int32_t thr
             /* Rows in order, each thread a range of them: count, find where each thread's part of a set begins, put. */
             share_by_total(X->row_ptr, X->rows, thread, team, &from, &to);
             int64_t *mine = cursor + (int64_t)thread * plan->sets;
-            for (int64_t e = X->row_ptr[from]; e < X->row_ptr[to]; e++) mine[set_of[X->row_index[e]]]++;
+            for (int64_t e = X->row_ptr[from]; e < X->row_ptr[to]; e++) {
+                const int32_t S = set_of[X->row_index[e]];
+                if (S >= 0) mine[S]++;
+            }
 #pragma omp barrier
 #pragma omp single
             for (int64_t S = 0; S < plan->sets; S++) {
@@ -39,6 +43,7 @@ static int32_t FN(plan)(const fmf_features *X, const fmf_plan *plan, int32_t thr
             for (int64_t i = from; i < to; i++) {
                 for (int64_t e = X->row_ptr[i]; e < X->row_ptr[i + 1]; e++) {
                     const int32_t feature = X->row_index[e];
+                    if (set_of[feature] < 0) continue;
                     const int64_t at = mine[set_of[feature]]++;
                     plan->entry_row[at] = (int32_t)i;
                     plan->entry_place[at] = place_of[feature];
@@ -69,4 +74,23 @@ static int32_t FN(plan)(const fmf_features *X, const fmf_plan *plan, int32_t thr
     free(C);
     free(set_start);
     return status;
+}
+
+static void FN(runs)(const fmf_plan *plan, int64_t *counts, int32_t threads) {
+    int64_t S;
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
+    for (S = 0; S < plan->sets; S++) {
+        const int64_t end = plan->start[plan->set_ptr[S + 1]];
+        int64_t run = counts ? 0 : plan->set_run[S];
+        for (int64_t e = plan->start[plan->set_ptr[S]]; e < end; run++) {
+            const int32_t i = plan->entry_row[e];
+            if (!counts) {
+                plan->run_row[run] = i;
+                plan->run_ptr[run] = e;
+            }
+            while (e < end && plan->entry_row[e] == i) e++;
+        }
+        if (counts) counts[S] = run;
+    }
+    if (!counts) plan->run_ptr[plan->set_run[plan->sets]] = plan->start[plan->set_ptr[plan->sets]];
 }

@@ -14,6 +14,9 @@ static void FN(embed)(const fmf_features *X, const void *parameters, int64_t ran
             REAL bias = 0;
             for (int64_t c = 0; c < rank; c++) u[c] = 0;
             for (int64_t e = X->row_ptr[i]; e < X->row_ptr[i + 1]; e++) {
+                if (e + ROWS_AHEAD < X->row_ptr[to]) {
+                    fetch_row(P + X->row_index[e + ROWS_AHEAD] * width, width * (int64_t)sizeof(REAL));
+                }
                 const REAL x = value[e];
                 const REAL *p = P + X->row_index[e] * width;
                 for (int64_t c = 0; c < rank; c++) u[c] += x * p[c];
@@ -35,6 +38,7 @@ static double FN(scores)(const fmf_pairs *pairs, int32_t loss, const void *own, 
         const int64_t begin = pairs->ptr[pairs->chunk[c]], end = pairs->ptr[pairs->chunk[c + 1]];
         for (int64_t i = pairs->chunk[c]; i < pairs->chunk[c + 1]; i++) {
             for (int64_t e = pairs->ptr[i]; e < pairs->ptr[i + 1]; e++) {
+                if (e + ROWS_AHEAD < end) fetch_row(V + pairs->other[e + ROWS_AHEAD] * stride, stride * (int64_t)sizeof(REAL));
                 const REAL base = loss == FMF_SQUARE ? (REAL)(offset - (double)y[e]) : (REAL)offset;
                 s[e] = base + FN(dot)(U + i * stride, V + pairs->other[e] * stride, stride);
             }

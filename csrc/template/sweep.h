@@ -29,20 +29,25 @@ static inline void FN(piece_sums)(const int32_t *row, const REAL *x, const REAL 
 }
 
 /* The piece of feature s that begins `skip` non-zeros into its column. */
-static inline void FN(column_piece)(const fmf_descent *d, const REAL *w, int64_t s, int64_t skip, REAL *X, REAL *Y) {
+static inline void FN(column_piece_with)(const fmf_descent *d, const REAL *w, int64_t s, int64_t skip, REAL *sums) {
     const int64_t at = d->features.col_ptr[s] + skip, left = d->features.col_ptr[s + 1] - at;
     FN(piece_sums)(d->features.col_index + at, (const REAL *)d->features.col_value + at, w ? w + at : NULL,
-                   left < FMF_CUT ? left : FMF_CUT, d->GH, X, Y);
+                   left < FMF_CUT ? left : FMF_CUT, d->GH, sums, sums + 1);
 }
 
-static inline void FN(column_sums)(const fmf_descent *d, const REAL *w, int64_t s, REAL *X, REAL *Y) {
+static inline void FN(column_piece)(const fmf_descent *d, int64_t s, int64_t skip, REAL *sums) {
+    FN(column_piece_with)(d, d->plan.conflict, s, skip, sums);
+}
+
+/* A whole column's sums, pieces added in order. */
+static inline void FN(column_sums)(const fmf_descent *d, const REAL *w, int64_t s, REAL *sums) {
     const int64_t n = d->features.col_ptr[s + 1] - d->features.col_ptr[s];
-    FN(column_piece)(d, w, s, 0, X, Y);
+    FN(column_piece_with)(d, w, s, 0, sums);
     for (int64_t skip = FMF_CUT; skip < n; skip += FMF_CUT) {
-        REAL x, y;
-        FN(column_piece)(d, w, s, skip, &x, &y);
-        *X += x;
-        *Y += y;
+        REAL more[2];
+        FN(column_piece_with)(d, w, s, skip, more);
+        sums[0] += more[0];
+        sums[1] += more[1];
     }
 }
 
@@ -56,65 +61,35 @@ static inline REAL FN(take_step)(const fmf_descent *d, const fmf_dimension *k, i
 }
 
 /* What becomes of a feature's sums: its step, or, where T is Python's, they are kept. */
-static inline void FN(settle)(const fmf_descent *d, const fmf_dimension *k, int64_t s, int64_t place, REAL X, REAL Y) {
+static inline void FN(settle)(const fmf_descent *d, const fmf_dimension *k, int64_t s, int64_t place, const REAL *sums) {
     if (k) {
-        ((REAL *)d->delta)[place] = FN(take_step)(d, k, s, X, Y);
+        ((REAL *)d->delta)[place] = FN(take_step)(d, k, s, sums[0], sums[1]);
     } else {
-        ((REAL *)d->sums)[2 * place] = X;
-        ((REAL *)d->sums)[2 * place + 1] = Y;
+        ((REAL *)d->sums)[2 * place] = sums[0];
+        ((REAL *)d->sums)[2 * place + 1] = sums[1];
     }
 }
 
-/* The thread's share of set S, by non-zeros: whole columns that begin in it, and pieces of cut columns that do. */
-static void FN(feature_phase)(const fmf_descent *d, const fmf_dimension *k, int64_t S, int thread, int team) {
-    const fmf_plan *plan = &d->plan;
-    const int64_t first = plan->set_ptr[S], last = plan->set_ptr[S + 1];
-    const int64_t begin = plan->start[first], total = plan->start[last] - begin;
-    const int64_t from = begin + total * thread / team;
-    const int64_t to = thread + 1 == team ? begin + total + 1 : begin + total * (thread + 1) / team;
-    REAL *partial = d->partial;
-    int64_t t = first + first_at_least(plan->start + first, last - first, from);
-    if (t > first) t--; /* a cut column that began before may go on here */
-    for (; t < last && plan->start[t] < to; t++) {
-        const int64_t s = plan->order[t];
-        REAL X, Y;
-        if (t + AHEAD < last) { /* columns lie anywhere: have the next ones' first lines fetched meanwhile */
-            const int64_t soon = plan->order[t + AHEAD], at = d->features.col_ptr[soon];
-            __builtin_prefetch(d->features.col_index + at);
-            __builtin_prefetch((const REAL *)d->features.col_value + at);
-            __builtin_prefetch((const REAL *)plan->conflict + at);
-            if (k) __builtin_prefetch((const REAL *)d->parameters + soon * d->width + k->column, 1);
-        }
-        if (plan->cut[t + 1] == plan->cut[t]) {
-            if (plan->start[t] < from) continue;
-            FN(column_piece)(d, d->plan.conflict, s, 0, &X, &Y);
-            FN(settle)(d, k, s, t - first, X, Y);
-            continue;
-        }
-        for (int64_t piece = 0; piece < plan->cut[t + 1] - plan->cut[t]; piece++) {
-            const int64_t at = plan->start[t] + piece * FMF_CUT;
-            if (at < from || at >= to) continue;
-            REAL *out = partial + 2 * (plan->cut[t] - plan->cut[first] + piece);
-            FN(column_piece)(d, d->plan.conflict, s, piece * FMF_CUT, out, out + 1);
-        }
-    }
+/* Columns lie anywhere: have one's first lines fetched while others are summed. */
+static inline void FN(fetch)(const fmf_descent *d, const fmf_dimension *k, int64_t s) {
+    const int64_t at = d->features.col_ptr[s];
+    __builtin_prefetch(d->features.col_index + at);
+    __builtin_prefetch((const REAL *)d->features.col_value + at);
+    __builtin_prefetch((const REAL *)d->plan.conflict + at);
+    if (k) __builtin_prefetch((const REAL *)d->parameters + s * d->width + k->column, 1);
 }
 
-/* Cut columns: their pieces added in order. */
-static void FN(join_pieces)(const fmf_descent *d, const fmf_dimension *k, int64_t S) {
-    const fmf_plan *plan = &d->plan;
-    const int64_t first = plan->set_ptr[S];
-    const REAL *partial = d->partial;
-    for (int64_t t = first; t < plan->set_ptr[S + 1]; t++) {
-        if (plan->cut[t + 1] == plan->cut[t]) continue;
-        REAL X = 0, Y = 0;
-        for (int64_t piece = plan->cut[t] - plan->cut[first]; piece < plan->cut[t + 1] - plan->cut[first]; piece++) {
-            X += partial[2 * piece];
-            Y += partial[2 * piece + 1];
-        }
-        FN(settle)(d, k, plan->order[t], t - first, X, Y);
-    }
-}
+#define PHASE(name) FN(name)
+#define CONTEXT fmf_descent
+#define PLAN(c) (&(c)->plan)
+#define SCRATCH(c) ((REAL *)(c)->partial)
+#define SUMS 2
+#include "sets.h"
+#undef PHASE
+#undef CONTEXT
+#undef PLAN
+#undef SCRATCH
+#undef SUMS
 
 /* The thread's share of the rows that set S touches. */
 static void FN(row_phase)(const fmf_descent *d, int64_t S, int thread, int team) {
@@ -173,9 +148,9 @@ static void FN(sweep_singly)(const fmf_descent *d, const fmf_dimension *k) {
     const REAL *value = X->col_value;
     REAL *GH = d->GH, *step = d->step;
     for (int64_t s = 0; s < X->cols; s++) {
-        REAL gradient, curvature;
-        FN(column_sums)(d, NULL, s, &gradient, &curvature);
-        const REAL delta = FN(take_step)(d, k, s, gradient, curvature);
+        REAL sums[2];
+        FN(column_sums)(d, NULL, s, sums);
+        const REAL delta = FN(take_step)(d, k, s, sums[0], sums[1]);
         for (int64_t e = X->col_ptr[s]; e < X->col_ptr[s + 1]; e++) {
             const REAL moved = value[e] * delta;
             const int64_t i = X->col_index[e];
@@ -190,13 +165,13 @@ static void FN(measure_eta)(const fmf_descent *d, int thread, int team) {
     const fmf_plan *plan = &d->plan;
     REAL *eta = d->eta;
     int64_t from, to;
-    share_by_total(plan->start, d->features.cols, thread, team, &from, &to);
+    share_by_total(plan->start, plan->set_ptr[plan->sets], thread, team, &from, &to);
     for (int64_t t = from; t < to; t++) {
         const int64_t s = plan->order[t];
-        REAL unused, alone, bounded;
-        FN(column_sums)(d, NULL, s, &unused, &alone);
-        FN(column_sums)(d, plan->conflict, s, &unused, &bounded);
-        eta[s] = bounded > 0 ? alone / bounded : 1;
+        REAL alone[2], bounded[2];
+        FN(column_sums)(d, NULL, s, alone);
+        FN(column_sums)(d, plan->conflict, s, bounded);
+        eta[s] = bounded[1] > 0 ? alone[1] / bounded[1] : 1;
     }
 }
 

@@ -27,6 +27,7 @@ class SideWorkspace:
     embedding: Reals
     buffers: _native.SideBuffers
     plan: _native.Plan | None
+    block: _native.BlockDescent | None = None
 
 
 @attrs.define(eq=False)
@@ -56,12 +57,7 @@ class CoordinateDescent(Solver):
     def prepare(self, problem: Problem, state: State) -> Workspace:
         """Allocate buffers, embed both sides, score the pairs."""
         query, target = (
-            SideWorkspace(
-                side,
-                _native.new_embedding(problem, side),
-                _native.SideBuffers.allocate(side, other.pairs.rows),
-                _native.Plan.allocate(side.features) if self._plans(side) else None,
-            )
+            self._side_workspace(problem, side, other.pairs.rows)
             for side, other in (problem.sides, problem.sides[::-1])
         )
         external = _native.loss_code(problem.loss) == _native.EXTERNAL
@@ -81,6 +77,14 @@ class CoordinateDescent(Solver):
             self._embed(problem, state, mine)
         self._score(problem, state, workspace, query)
         return workspace
+
+    def _side_workspace(self, problem: Problem, side: Side, other_rows: int) -> SideWorkspace:
+        return SideWorkspace(
+            side,
+            _native.new_embedding(problem, side),
+            _native.SideBuffers.allocate(side, other_rows),
+            _native.Plan.allocate(side.features) if self._plans(side) else None,
+        )
 
     def _plans(self, side: Side) -> bool:
         return self.planned or not all(_native.is_native(part.regularizer) for part in side.parts)

@@ -23,7 +23,7 @@ class Naive(CoordinateDescent):
     def _update(self, problem: Problem, state: State, workspace: Workspace, mine: SideWorkspace) -> None:
         dimensions = _native.dimensions(problem, mine.side)
         external_loss = workspace.gradient is not None
-        if not external_loss and all(_native.is_native(part.regularizer) for part in mine.side.parts):
+        if _native.all_native(problem, mine.side):
             self._descent(problem, state, workspace, mine, None).naive(dimensions)
             return
         descent = self._descent(problem, state, workspace, mine, None)

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import attrs
 import numpy as np
+from attrs import validators
 
 from fmfkit import _native
 from fmfkit.interfaces import PartitionScheduler, Reals
-from fmfkit.problem import Problem, check_batch
+from fmfkit.problem import Problem, Side, check_batch
 from fmfkit.registry import resolve
 from fmfkit.schedulers import RandomPartition, checked_partition
 from fmfkit.solvers.descent import CoordinateDescent, SideWorkspace, Workspace, refresh_gradients
@@ -26,14 +27,36 @@ def by_name(given: PartitionScheduler | str) -> PartitionScheduler:
 
 @attrs.frozen(kw_only=True)
 class PL2M(CoordinateDescent):
-    """Algorithm 3: parallel coordinate descent over the sets that ``scheduler`` makes each round."""
+    """Algorithm 3: parallel coordinate descent over the sets that ``scheduler`` makes each round.
+
+    ``block=1`` is the paper's algorithm: one latent dimension at a time. ``block=8``, the default, updates eight
+    together, with one pass over the pairs for all of them. A loss or regularizer written in Python is always taken one
+    dimension at a time.
+    """
 
     planned = True
-    scheduler: PartitionScheduler = attrs.field(factory=RandomPartition, converter=by_name)
+    scheduler: PartitionScheduler = attrs.field(converter=by_name)
+    block: int = attrs.field(default=_native.BLOCK, validator=validators.in_((1, _native.BLOCK)))
+
+    @scheduler.default
+    def _default_scheduler(self) -> PartitionScheduler:
+        return RandomPartition()
+
+    def _side_workspace(self, problem: Problem, side: Side, other_rows: int) -> SideWorkspace:
+        if self.block == 1 or not _native.all_native(problem, side):
+            return super()._side_workspace(problem, side, other_rows)
+        block = _native.BlockDescent(problem, side, other_rows)
+        return SideWorkspace(side, _native.new_embedding(problem, side), block.buffers, block.plan, block)
 
     def _update(self, problem: Problem, state: State, workspace: Workspace, mine: SideWorkspace) -> None:
-        lay_out(self.scheduler, state, mine)
-        descend(self, problem, state, workspace, mine, mine.plan)
+        if mine.block is None:
+            lay_out(self.scheduler, state, mine)
+            descend(self, problem, state, workspace, mine, mine.plan)
+            return
+        features = mine.side.features
+        partition = checked_partition(self.scheduler, features, state.round, state.rng(mine.side.name))
+        other = workspace.other(mine).embedding
+        mine.block.descend(partition, state.parameters(mine.side.name), other, workspace.score, state.threads)
 
     def _eta(self, workspace: Workspace) -> Quantiles | None:
         return Quantiles.of(np.concatenate([workspace.query.buffers.eta, workspace.target.buffers.eta]))
@@ -61,7 +84,7 @@ def descend(
     """Update every dimension of one side: in C throughout, or with Python's losses and regularizers in between."""
     dimensions = _native.dimensions(problem, mine.side)
     external_loss = workspace.gradient is not None
-    if not external_loss and all(_native.is_native(part.regularizer) for part in mine.side.parts):
+    if _native.all_native(problem, mine.side):
         solver._descent(problem, state, workspace, mine, plan).descend(dimensions)
         return
     descent = solver._descent(problem, state, workspace, mine, plan)
