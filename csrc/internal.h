@@ -21,7 +21,7 @@ extern const fmf_kernels fmf_kernels_v2[2];
 extern const fmf_kernels fmf_kernels_v3[2];
 extern const fmf_kernels fmf_kernels_v4[2];
 
-/* Defined by Python's side of the binding; called from one thread only, outside parallel regions. */
+/* Defined by Python's side of the binding; called only where one thread runs. */
 typedef double (*fmf_gradient_callback)(void *python, double score, double y);
 typedef void (*fmf_step_callback)(void *python, int32_t which, int64_t feature, const void *x, double y, void *w, int64_t n,
                                   double share);

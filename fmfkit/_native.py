@@ -15,11 +15,13 @@ import fmfkit
 from fmfkit._core import ffi, lib
 from fmfkit.interfaces import Loss, Partition, Reals, Regularizer
 from fmfkit.losses import Logistic, Square
-from fmfkit.problem import Features, Pairs, Part, Problem, Side, check_batch
+from fmfkit.problem import Features, Pairs, Part, Problem, Side, check_batch, frozen
 from fmfkit.regularizers import ElasticNet
 
 LANES_BYTES = 32
 """Embedding rows are padded with zeros to a multiple of this many bytes."""
+MOST_THREADS = 1024
+"""More are refused: OpenMP ends the process when it cannot start its threads."""
 CUT: int = lib.FMF_CUT
 """Columns with more non-zeros are summed in pieces of this size."""
 BLOCK: int = lib.FMF_BLOCK
@@ -66,18 +68,22 @@ def build_info() -> dict[str, Any]:
 def resolve_threads(threads: int | None) -> int:
     """Return the number of threads to use: as asked, else OMP_NUM_THREADS, else the processors this process may use."""
     if threads is not None:
-        if isinstance(threads, bool) or not isinstance(threads, int | np.integer) or threads < 1:
-            raise ValueError(f"threads: expected a whole number of at least 1, or None, got {threads!r}")
+        if isinstance(threads, bool) or not isinstance(threads, int | np.integer) or not 1 <= threads <= MOST_THREADS:
+            raise ValueError(f"threads: expected a whole number from 1 to {MOST_THREADS}, or None, got {threads!r}")
         return int(threads)
     asked = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
-    if asked.isdigit() and int(asked) > 0:
-        return int(asked)
+    if asked.isascii() and asked.isdigit() and int(asked) > 0:
+        return min(int(asked), MOST_THREADS)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+_warned: set[int] = set()  # processes that were told
 
 
 def _team(threads: int) -> int:
     safe: int = lib.fmf_safe_threads(threads)
-    if safe < threads and lib.fmf_openmp():
+    if safe < threads and lib.fmf_openmp() and os.getpid() not in _warned:
+        _warned.add(os.getpid())
         warnings.warn(
             "this process was forked after its parent used several OpenMP threads: fmfkit runs on one thread here; "
             "start processes with the 'spawn' or 'forkserver' method to use more",
@@ -202,9 +208,8 @@ def scores(problem: Problem, side: Side, own: Reals, other: Reals, score: Reals,
     if code == EXTERNAL:
         total = 0.0
         for part in blocks(len(pairs)):
-            value = check_batch(
-                problem.loss, "value", problem.loss.value(score[part], pairs.y[part]), score[part].shape
-            )
+            given = frozen(score[part]), frozen(pairs.y[part])
+            value = check_batch(problem.loss, "value", problem.loss.value(*given), score[part].shape)
             weighted = value if pairs.weight is None else value * pairs.weight[part]
             total += float(np.sum(weighted, dtype=np.float64))
     return total
@@ -230,7 +235,7 @@ def pair_scores(
 def penalty(part: Part, W: Reals, threads: int) -> float:
     """Return the penalty of one part of a side's parameters."""
     if not is_native(part.regularizer):
-        w = W[:, part.columns]
+        w = frozen(W[:, part.columns])
         values = part.regularizer.penalty(w, part.strength[:, None])
         return float(np.sum(check_batch(part.regularizer, "penalty", values, w.shape), dtype=np.float64))
     l1, l2 = elastic_net(part.regularizer)
@@ -575,30 +580,29 @@ class _PythonSteps:
         part = self.parts[which]
         assert part is not None  # the kernel touches biases only where there are some
         curvature = np.full_like(w, y)
-        w += check_batch(part.regularizer, "T", part.regularizer.T(x, curvature, w, share), w.shape)
+        w += check_batch(part.regularizer, "T", part.regularizer.T(frozen(x), curvature, frozen(w), share), w.shape)
 
 
-@ffi.def_extern()  # type: ignore[untyped-decorator]
+def _keep_error(exception: Any, error: BaseException, traceback: Any) -> None:
+    """Keep what a callback raised, an interrupt too: C cannot carry it, so the round raises it when C returns."""
+    steps: _PythonSteps = ffi.from_handle(traceback.tb_frame.f_locals["python"])
+    steps.fail(error)
+
+
+@ffi.def_extern(onerror=_keep_error)  # type: ignore[untyped-decorator]
 def fmf_python_gradient(python: Any, score: float, y: float) -> float:
     """Gradient of one pair."""
     steps: _PythonSteps = ffi.from_handle(python)
-    try:
-        return steps.gradient(score, y)
-    except BaseException as error:  # C cannot carry it: raised again when the round returns
-        steps.fail(error)
-        return 0.0
+    return steps.gradient(score, y)
 
 
-@ffi.def_extern()  # type: ignore[untyped-decorator]
+@ffi.def_extern(onerror=_keep_error)  # type: ignore[untyped-decorator]
 def fmf_python_step(python: Any, which: int, feature: int, x: Any, y: float, w: Any, n: int, share: float) -> None:
     """Proximal step of one feature's weights."""
     steps: _PythonSteps = ffi.from_handle(python)
     dtype = steps.problem.dtype
-    try:
-        arrays = [np.frombuffer(ffi.buffer(a, n * dtype.itemsize), dtype) for a in (x, w)]
-        steps.step(which, arrays[0], y, arrays[1], share)
-    except BaseException as error:
-        steps.fail(error)
+    arrays = [np.frombuffer(ffi.buffer(a, n * dtype.itemsize), dtype) for a in (x, w)]
+    steps.step(which, arrays[0], y, arrays[1], share)
 
 
 @attrs.frozen(eq=False)
@@ -618,7 +622,8 @@ class Touches:
         for part in self.side.parts:
             w = W[self.untouched, part.columns]
             zero = np.zeros_like(w)
-            W[self.untouched, part.columns] += part.regularizer.T(zero, zero, w, part.strength[self.untouched, None])
+            step = part.regularizer.T(zero, zero, w, part.strength[self.untouched, None])
+            W[self.untouched, part.columns] += check_batch(part.regularizer, "T", step, w.shape)
 
     @classmethod
     def of(cls, side: Side) -> Touches:

@@ -49,7 +49,7 @@ def fit(
     rounds: int = 10,
     seed: int = 0,
     threads: int | None = None,
-    callbacks: Iterable[Callback] = (),
+    callbacks: Callback | Iterable[Callback] = (),
     init: State | Model | float = 0.05,
 ) -> Model:
     """Train a model.
@@ -61,7 +61,8 @@ def fit(
         seed: for the initial values and everything drawn later. The same seed gives the same model, bit for bit, on
             any number of threads, with every solver that declares itself deterministic.
         threads: None uses all processors that the process may use, or OMP_NUM_THREADS.
-        callbacks: called with a RoundEvent at the start and after each round; ``event.stop(reason)`` ends the fit.
+        callbacks: one or several, called with a RoundEvent at the start and after each round; ``event.stop(reason)``
+            ends the fit.
         init: the scale of the random initial values, or a model or state to go on from (it is copied; its seed and
             its count of rounds are kept, so that going on equals not having stopped).
 
@@ -73,13 +74,15 @@ def fit(
     chosen = resolve("solver", solver)
     rounds, seed = whole("rounds", rounds, least=1), whole("seed", seed, least=0)
     threads = _native.resolve_threads(threads)
-    callbacks = list(callbacks)
+    callbacks = [callbacks] if callable(callbacks) else list(callbacks)
     for callback in callbacks:
         if not callable(callback):
             raise TypeError(f"callbacks: expected callables that take a RoundEvent, got {callback!r}")
     if reasons := list(chosen.refusals(problem)):
         raise IncompatibleError(f"{chosen!r} cannot work on this problem: " + "; ".join(reasons))
     state = _initial_state(problem, init, seed, threads)
+    if state.solver != chosen:
+        state.solver, state.turns = chosen, {}
 
     history = [_record(problem, state, _loss(problem, state), RoundReport(), 0.0)]
     last = state.round + rounds
@@ -91,6 +94,7 @@ def fit(
         seconds = time.perf_counter() - began
         if not isinstance(report, RoundReport):
             raise PluginContractError(f"{chosen!r}.round returned {report!r}, expected a fmfkit RoundReport")
+        state.check_against(problem)
         state.round += 1
         loss = _loss(problem, state) if report.loss is None else report.loss
         state.record = _record(problem, state, loss, report, seconds)
@@ -104,12 +108,13 @@ def _initial_state(problem: Problem, init: State | Model | float, seed: int, thr
     if isinstance(init, Model):
         init = init.state
     if isinstance(init, State):
-        init.check_against(problem)
-        return init.copy_for(problem, threads=threads)
-    scale = float(init)
-    if not (np.isfinite(scale) and scale > 0):
+        init.check_values(problem)
+        state = init.copy_for(problem, threads=threads)
+        state.check_against(problem)
+        return state
+    if isinstance(init, bool) or not isinstance(init, int | float | np.number) or not 0 < init < np.inf:
         raise ValueError(f"init: expected a scale above 0, a State or a Model, got {init!r}")
-    return State.initial(problem, seed=seed, threads=threads, scale=scale)
+    return State.initial(problem, seed=seed, threads=threads, scale=float(init))
 
 
 def _loss(problem: Problem, state: State) -> float:
@@ -143,6 +148,7 @@ def _check_finite(solver: Solver, record: RoundRecord) -> None:
 def _notify(callbacks: list[Callback], event: RoundEvent) -> str | None:
     for callback in callbacks:
         callback(event)
+        event.state.check_against(event.problem)
     return event.stopped
 
 

@@ -84,12 +84,22 @@ class Regularizer(ABC):
         """
 
 
+def _whole_numbers(values: ArrayLike, dtype: Any) -> NDArray[Any]:
+    """Return ``values`` in another whole-number type, if all of them fit."""
+    array = np.asarray(values)
+    if array.size and array.dtype.kind not in "iu":
+        raise TypeError(f"a partition is made of whole numbers, got dtype {array.dtype}")
+    if array.size and (array.min() < 0 or array.max() > np.iinfo(dtype).max):
+        raise ValueError(f"a partition is made of numbers from 0 on, got {array.min()} to {array.max()}")
+    return np.ascontiguousarray(array, dtype=dtype)
+
+
 def _int32(values: ArrayLike) -> NDArray[np.int32]:
-    return np.ascontiguousarray(values, dtype=np.int32)
+    return _whole_numbers(values, np.int32)
 
 
 def _int64(values: ArrayLike) -> NDArray[np.int64]:
-    return np.ascontiguousarray(values, dtype=np.int64)
+    return _whole_numbers(values, np.int64)
 
 
 @attrs.frozen(eq=False)
@@ -102,7 +112,7 @@ class Partition:
     @classmethod
     def from_sets(cls, sets: Sequence[Any]) -> Partition:
         """Build a partition from a list of arrays of feature numbers."""
-        arrays = [np.asarray(s, dtype=np.int32).ravel() for s in sets]
+        arrays = [_int32(s).ravel() for s in sets]
         order = np.concatenate(arrays) if arrays else np.zeros(0, np.int32)
         return cls(order, np.concatenate([[0], np.cumsum([len(a) for a in arrays], dtype=np.int64)]))
 

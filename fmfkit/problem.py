@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import functools
 import operator
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal, cast
 
 import attrs
@@ -75,8 +75,8 @@ class Pairs:
         """|O_i|: the number of pairs of each row, or the sum of their weights."""
         if self.weight is None:
             return np.diff(self.ptr).astype(np.float64)
-        sums = np.concatenate([[0.0], np.cumsum(self.weight, dtype=np.float64)])
-        totals: NDArray[np.float64] = np.maximum(sums[self.ptr[1:]] - sums[self.ptr[:-1]], 0.0)
+        totals, some = np.zeros(self.rows), np.diff(self.ptr) > 0
+        totals[some] = np.add.reduceat(self.weight.astype(np.float64), self.ptr[:-1][some])
         return totals
 
 
@@ -212,18 +212,15 @@ class Problem:
         by_query, by_target = _group(rows, cols, y, w, (q, p), duplicates)
         loss.check_targets(by_query.y)
         _probe_loss(loss, by_query)
-        if offset is None:
-            offset = float(loss.offset(by_query.y, by_query.weight))
-        elif not np.isfinite(offset):
-            raise ValueError(f"offset: expected a finite number, got {offset!r}")
+        offset = _offset(loss.offset(by_query.y, by_query.weight) if offset is None else offset, real)
         features = (_features(X, q, real), _features(Z, p, real))
-        _check_block_names(regularization, features)
+        _check_regularizers(regularization, *features)
         return cls(
             query=_side("query", by_query, features[0], rank, regularization.P,
                         regularization.query_bias if query_bias else None, rank),
             target=_side("target", by_target, features[1], rank, regularization.Q,
                          regularization.target_bias if target_bias else None, rank + bool(query_bias)),
-            rank=rank, loss=loss, regularization=regularization, offset=float(offset),
+            rank=rank, loss=loss, regularization=regularization, offset=offset,
         )  # fmt: skip
 
     @property
@@ -287,6 +284,12 @@ def _precision(dtype: DTypeLike) -> np.dtype[Any]:
     return real
 
 
+def _offset(value: Any, dtype: np.dtype[Any]) -> float:
+    if not isinstance(value, int | float | np.number) or not abs(value) <= float(np.finfo(dtype).max):
+        raise ValueError(f"offset: expected a number that {dtype} can hold, got {value!r}")
+    return float(value)
+
+
 def _regularization(given: Regularizer | Regularization | str) -> Regularization:
     if isinstance(given, Regularization):
         return given
@@ -300,7 +303,21 @@ def _coo(matrix: Matrix, name: str) -> sp.coo_array:
             f"{name}: expected a scipy sparse matrix (its stored entries are the observations), "
             f"got {type(matrix).__name__}"
         )
-    return sp.coo_array(matrix)
+    _check_format(matrix, name)
+    coo = sp.coo_array(matrix)
+    _reals(name, coo.data, coo.data.dtype)
+    return coo
+
+
+def _check_format(matrix: Matrix, name: str) -> None:
+    """Refuse a matrix that is not two-dimensional or whose index arrays contradict each other."""
+    if matrix.ndim != 2:
+        raise ValueError(f"{name}: expected two dimensions, got shape {matrix.shape}")
+    if hasattr(matrix, "check_format"):
+        try:
+            matrix.check_format(full_check=True)
+        except ValueError as error:
+            raise ValueError(f"{name}: malformed sparse matrix: {error}") from None
 
 
 def _reals(name: str, values: ArrayLike, dtype: np.dtype[Any]) -> Reals:
@@ -368,8 +385,9 @@ def _blocks(name: str, given: Matrix | Mapping[str, Matrix] | None, dtype: np.dt
         if not isinstance(block, str):
             raise TypeError(f"{name}: block names are strings, got {block!r}")
         label = f"{name}[{block!r}]" if isinstance(given, Mapping) else name
-        if not (sp.issparse(matrix) or (isinstance(matrix, np.ndarray) and matrix.ndim == 2)):
+        if not (sp.issparse(matrix) or isinstance(matrix, np.ndarray)):
             raise TypeError(f"{label}: expected a scipy sparse matrix or a 2-d array, got {type(matrix).__name__}")
+        _check_format(matrix, label)
         if matrix.dtype.kind not in "biuf":
             raise TypeError(f"{label}: expected real numbers, got dtype {matrix.dtype}")
         with np.errstate(over="ignore"):
@@ -385,6 +403,8 @@ def _shape(
     shape: tuple[int, int] | None, rows: NDArray[Any], cols: NDArray[Any], X: Blocks | None, Z: Blocks | None
 ) -> tuple[int, int]:
     """Return (queries, targets), all indices and feature matrices agreeing with it."""
+    if shape is not None and (not isinstance(shape, tuple | list) or len(shape) != 2):
+        raise ValueError(f"shape: expected (number of queries, number of targets), got {shape!r}")
     sizes = []
     for axis, (what, index, blocks, name) in enumerate((("queries", rows, X, "X"), ("targets", cols, Z, "Z"))):
         described = next(iter(blocks.values())).shape[0] if blocks else None
@@ -416,6 +436,7 @@ def _group(
         if matrix.nnz < len(values) and duplicates == "error":
             raise ValueError(_duplicate_message(rows, cols, len(values) - matrix.nnz))
         matrix.sort_indices()
+        _check_finite("scores", matrix.data)  # sums of duplicates may overflow
         return matrix
 
     Y, W = by_query(y), None if w is None else by_query(w)
@@ -449,10 +470,8 @@ def _features(blocks: Blocks | None, rows: int, dtype: np.dtype[Any]) -> Feature
     offsets = np.concatenate([[0], np.cumsum([matrix.shape[1] for matrix in blocks.values()])])
     slices = {block: slice(int(a), int(b)) for block, a, b in zip(blocks, offsets, offsets[1:], strict=False)}
     matrices = list(blocks.values())
-    X = matrices[0] if len(matrices) == 1 else sp.hstack(matrices, format="csr")
-    if not X.has_canonical_format:
-        X = X.copy()  # it may be the caller's
-        X.sum_duplicates()
+    X = matrices[0].copy() if len(matrices) == 1 else sp.hstack(matrices, format="csr")  # never the caller's memory
+    X.sum_duplicates()
     if X.nnz <= INDEX_LIMIT:  # scipy may have chosen 64 bits, which cost twice the memory
         X.indices, X.indptr = X.indices.astype(np.int32, copy=False), X.indptr.astype(np.int32, copy=False)
     Xt = X.tocsc()
@@ -491,22 +510,33 @@ def _strengths(regularizer: Regularizer, features: Features, pairs: Pairs) -> Re
         by_row = np.repeat(pairs.totals, np.diff(features.row_ptr))
         squares = np.square(features.row_value, dtype=np.float64) * by_row
         strength *= 1 + np.bincount(features.row_index, weights=squares, minlength=features.cols)
-    return cast(Reals, strength.astype(pairs.y.dtype))
+    with np.errstate(over="ignore"):
+        strength = strength.astype(pairs.y.dtype)
+    if not np.isfinite(strength).all():
+        raise ValueError(
+            f"regularizer: the strength of feature {int(np.flatnonzero(~np.isfinite(strength))[0])} is too large for "
+            f"{pairs.y.dtype}: scale the features down, or use scale='uniform'"
+        )
+    return cast(Reals, strength)
 
 
-def _check_block_names(regularization: Regularization, features: Iterable[Features]) -> None:
-    known = [name for matrix in features for name in matrix.blocks]
-    for field in attrs.fields(Regularization):
-        regularizer = getattr(regularization, field.name)
+def _check_regularizers(regularization: Regularization, X: Features, Z: Features) -> None:
+    """Refuse scales and block factors that make no strength. A regularizer for both sides may name blocks of either."""
+    both = regularization.P == regularization.Q
+    for part, mine, other in (("P", X, Z), ("query_bias", X, Z), ("Q", Z, X), ("target_bias", Z, X)):
+        regularizer: Regularizer = getattr(regularization, part)
         if regularizer.scale not in ("observations", "uniform"):
             raise ValueError(
                 f"regularizer: scale of {regularizer!r} is {regularizer.scale!r}, expected 'observations' or 'uniform'"
             )
-        for block in regularizer.blocks:
+        known = [*mine.blocks, *(other.blocks if both else ())]
+        for block, factor in regularizer.blocks.items():
+            if not 0 <= factor < np.inf:
+                raise ValueError(f"regularizer: the factor of block {block!r} is {factor!r}, expected at least 0")
             if block not in known:
                 near = difflib.get_close_matches(block, known, 1)
                 hint = f"; did you mean {near[0]!r}?" if near else ""
-                raise ValueError(f"regularizer: no feature block is called {block!r}; there are {known}{hint}")
+                raise ValueError(f"regularizer: {part} has no feature block {block!r}; there are {known}{hint}")
 
 
 def _probe_loss(loss: Loss, pairs: Pairs) -> None:
@@ -514,21 +544,32 @@ def _probe_loss(loss: Loss, pairs: Pairs) -> None:
     y = pairs.y[:3]
     score = np.zeros_like(y)
     for method in ("value", "gradient", "curvature"):
-        check_batch(loss, method, getattr(loss, method)(score, y), y.shape, scalar=method == "curvature")
+        result = getattr(loss, method)(frozen(score), frozen(y))
+        check_batch(loss, method, result, y.shape, scalar=method == "curvature")
+
+
+def frozen(array: Reals) -> Reals:
+    """Return a view that a plugin cannot write to."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 def check_batch(component: Any, method: str, result: Any, shape: tuple[int, ...], *, scalar: bool = False) -> Any:
     """Return what a plugin's method gave for a batch, or say how it breaks its interface."""
-    got = np.shape(result)
+    got, values = np.shape(result), np.asarray(result)
+    wrong = None
     if got != shape and not (scalar and got == ()):
+        wrong = f"shape {got} for a batch of shape {shape}; it must return one number per element"
+    elif values.dtype.kind not in "fiu":
+        wrong = f"{values.dtype}, expected real numbers"
+    elif method != "penalty" and not np.isfinite(values).all():  # a penalty may forbid values
+        wrong = "NaN or infinite values"
+    elif method == "curvature" and (values < 0).any():
+        wrong = f"{values.min()}, expected no negative curvature"
+    if wrong:
         raise PluginContractError(
-            f"{type(component).__module__}.{type(component).__qualname__}.{method} returned shape {got} "
-            f"for a batch of shape {shape}; it must return one number per element"
-        )
-    if np.asarray(result).dtype.kind not in "fiu":
-        raise PluginContractError(
-            f"{type(component).__module__}.{type(component).__qualname__}.{method} returned "
-            f"{np.asarray(result).dtype}, expected real numbers"
+            f"{type(component).__module__}.{type(component).__qualname__}.{method} returned {wrong}"
         )
     return result
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fmfkit.interfaces import PartitionScheduler, Solver
 from fmfkit.losses import Logistic
-from fmfkit.problem import Features, Part, Problem, Side
+from fmfkit.problem import Features, Part, Problem, Side, check_batch
 from fmfkit.registry import resolve
 from fmfkit.regularizers import ElasticNet
 from fmfkit.schedulers import RandomPartition, checked_partition
@@ -91,7 +91,7 @@ def algorithm_1(
         x_s = X[pairs.i, s]
         g, beta = derivatives(problem, pairs, score)
         x, y = np.sum(g * v * x_s, keepdims=True), np.sum(beta * v**2 * x_s**2, keepdims=True)
-        step = part.regularizer.T(x, y, W[s : s + 1, column], part.strength[s : s + 1].astype(np.float64))
+        step = checked_step(part, x, y, W[s : s + 1, column], slice(s, s + 1))
         W[s, column] += step[0]
         score += x_s * step * v
 
@@ -104,7 +104,7 @@ def algorithm_2(
     moved = np.zeros(X.shape[0])
     for s in range(X.shape[1]):
         x, y = X[:, s : s + 1].T @ G, X[:, s : s + 1].T ** 2 @ H
-        step = part.regularizer.T(x, y, W[s : s + 1, column], part.strength[s : s + 1].astype(np.float64))
+        step = checked_step(part, x, y, W[s : s + 1, column], slice(s, s + 1))
         W[s, column] += step[0]
         G += X[:, s] * step * H
         moved += X[:, s] * step
@@ -122,11 +122,17 @@ def algorithm_3(
         X_S = X[:, S]
         C = np.abs(X_S).sum(axis=1)
         x, y = X_S.T @ G, np.abs(X_S).T @ (H * C)
-        step = part.regularizer.T(x, y, W[S, column], part.strength[S].astype(np.float64))
+        step = checked_step(part, x, y, W[S, column], S)
         W[S, column] += step
         G += H * (X_S @ step)
         moved += X_S @ step
     score += moved[pairs.i] * v
+
+
+def checked_step(part: Part, x: Array, y: Array, w: Array, which: Any) -> Array:
+    """Return T for some features of a part."""
+    step = part.regularizer.T(x, y, w, part.strength[which].astype(np.float64))
+    return np.asarray(check_batch(part.regularizer, "T", step, w.shape), np.float64)
 
 
 def block_side(

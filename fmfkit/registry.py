@@ -59,9 +59,13 @@ def find() -> list[Found]:
     """Return the plugins that are installed, sorted by name; nothing is imported. Doubled paths count once."""
     found: dict[tuple[str, str], Found] = {}
     for distribution in importlib.metadata.distributions():
-        name = distribution.metadata["Name"]
-        for entry_point in distribution.entry_points.select(group=GROUP):
-            found.setdefault((entry_point.name, name), Found(entry_point.name, name, distribution.version, entry_point))
+        try:
+            name, version = distribution.metadata["Name"], distribution.version
+            entry_points = list(distribution.entry_points.select(group=GROUP))
+        except Exception:  # broken metadata: nothing that could be named as a plugin
+            continue
+        for entry_point in entry_points:
+            found.setdefault((entry_point.name, name), Found(entry_point.name, name, version, entry_point))
     return [found[key] for key in sorted(found)]
 
 

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import attrs
 import numpy as np
-from attrs import validators
 
 from fmfkit.errors import PluginContractError
 from fmfkit.interfaces import Partition, PartitionScheduler
-from fmfkit.problem import Features
+from fmfkit.problem import Features, whole
 
-_size = [validators.instance_of(int), validators.ge(1)]
+
+def _size(given: int) -> int:
+    return whole("size", given, least=1)
 
 
 @attrs.frozen
 class RandomPartition(PartitionScheduler):
     """New random sets of ``size`` features each round, as in the paper; one smaller set takes what is left over."""
 
-    size: int = attrs.field(default=500, validator=_size)
+    size: int = attrs.field(default=500, converter=_size)
 
     def partition(self, features: Features, round: int, rng: np.random.Generator) -> Partition:
         """Shuffle the features and cut the row into sets."""
@@ -33,7 +34,7 @@ class SizeBalanced(PartitionScheduler):
     order, so that the lines between threads, which fall at equal numbers of non-zeros, run between light features.
     """
 
-    size: int = attrs.field(default=500, validator=_size)
+    size: int = attrs.field(default=500, converter=_size)
 
     def partition(self, features: Features, round: int, rng: np.random.Generator) -> Partition:
         """Deal the features out by size."""
@@ -52,7 +53,7 @@ class SizeBalanced(PartitionScheduler):
 class InOrder(PartitionScheduler):
     """Sets of ``size`` features in the order of their columns, the same every round. Size 1 is Algorithm 2."""
 
-    size: int = attrs.field(default=1, validator=_size)
+    size: int = attrs.field(default=1, converter=_size)
 
     def partition(self, features: Features, round: int, rng: np.random.Generator) -> Partition:
         """Cut the columns into sets."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
@@ -10,6 +12,7 @@ import numpy as np
 from fmfkit.interfaces import Reals
 
 if TYPE_CHECKING:
+    from fmfkit.interfaces import Solver
     from fmfkit.problem import Problem
 
 SideName = Literal["query", "target"]
@@ -80,6 +83,13 @@ class State:
     round: int = 0
     record: RoundRecord | None = None
     """The record of the last round: composed solvers look at it."""
+    turns: dict[tuple[int, ...], tuple[int, int]] = attrs.field(factory=dict)
+    """Where composed solvers stand: which of their solvers has its turn, and for how many rounds. A composition is
+    known by its place: () the outermost, (1,) the second solver of that, ..."""
+    place: tuple[int, ...] = ()
+    """The place of the solver that is running."""
+    solver: Solver | None = None
+    """The solver that worked on it last: a fit with an equal one takes its turns up where they were."""
 
     @classmethod
     def initial(cls, problem: Problem, *, seed: int, threads: int = 1, scale: float = 0.05) -> State:
@@ -103,7 +113,7 @@ class State:
         return self.P if side == "query" else self.Q
 
     def check_against(self, problem: Problem) -> None:
-        """Refuse a state whose shapes, precision or values do not suit ``problem``."""
+        """Refuse parameters of another shape, precision or order than ``problem`` needs."""
         for name, W, features, bias in (
             ("P", self.P, problem.X.cols, problem.query_bias),
             ("Q", self.Q, problem.Z.cols, problem.target_bias),
@@ -111,16 +121,35 @@ class State:
             wanted = (features, problem.rank + bias)
             if W.shape != wanted:
                 raise ValueError(
-                    f"init: {name} has shape {W.shape}, expected {wanted} "
+                    f"state.{name} has shape {W.shape}, expected {wanted} "
                     f"({features} features x rank {problem.rank}{' + bias' if bias else ''})"
                 )
-            if not np.isfinite(W).all():
-                raise ValueError(f"init: {name} holds NaN or infinite values")
+            if W.dtype != problem.dtype or not W.flags.c_contiguous or not W.flags.writeable:
+                raise ValueError(f"state.{name} must be a writable, C-ordered array of {problem.dtype}, got {W.dtype}")
+
+    def check_values(self, problem: Problem) -> None:
+        """Refuse values that the precision of ``problem`` cannot hold."""
+        for name, W in (("P", self.P), ("Q", self.Q)):
+            with np.errstate(over="ignore"):
+                if not np.isfinite(W.astype(problem.dtype)).all():
+                    raise ValueError(
+                        f"init: {name} holds values that are NaN, infinite or too large for {problem.dtype}"
+                    )
 
     def copy_for(self, problem: Problem, **changes: Any) -> State:
         """Return a copy in the precision of ``problem``, C-ordered, that shares no memory with this one."""
         P, Q = (np.array(W, dtype=problem.dtype, order="C", copy=True) for W in (self.P, self.Q))
-        return attrs.evolve(self, P=P, Q=Q, **changes)
+        return attrs.evolve(self, P=P, Q=Q, turns=dict(self.turns), **changes)
+
+    @contextlib.contextmanager
+    def within(self, index: int) -> Iterator[None]:
+        """Enter the ``index``-th solver of the running composition."""
+        outer = self.place
+        self.place = (*outer, index)
+        try:
+            yield
+        finally:
+            self.place = outer
 
 
 __all__ = ["Quantiles", "RoundRecord", "RoundReport", "State"]

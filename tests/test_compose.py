@@ -1,7 +1,7 @@
 import pytest
 from problems import Case
 
-from fmfkit import fit, schedulers, solvers
+from fmfkit import RoundReport, Solver, fit, schedulers, solvers
 from fmfkit.solvers import SGD, Alternate, Sequence, Stage
 
 PROBLEM = Case(queries=20, pairs=100).build()
@@ -33,6 +33,58 @@ def test_alternating_takes_turns_round_by_round():
     for solver in (SGD(), PL2M):
         model = fit(PROBLEM, solver=solver, rounds=1, init=model, threads=1)
     assert bits(composed) == bits(model)
+
+
+class Named(Solver):
+    """Writes its name down and changes nothing."""
+
+    def __init__(self, name, written):
+        self.name, self.written = name, written
+
+    def prepare(self, problem, state):
+        return None
+
+    def round(self, problem, state, workspace):
+        self.written.append(self.name)
+        return RoundReport()
+
+
+def named(build):
+    """Return a composition of solvers A, B and C, and the list where they sign."""
+    written = []
+    return build(*(Named(name, written) for name in "ABC")), written
+
+
+@pytest.mark.parametrize(
+    ("build", "order"),
+    [
+        (lambda a, b, c: Sequence(Stage(a, rounds=2), Stage(b, rounds=3), c), "AABBBCCC"),
+        (
+            lambda a, b, c: Sequence(Stage(a, rounds=5, until=lambda record: record.round >= 2), Stage(b, rounds=3), c),
+            "AABBBCCC",
+        ),
+        (lambda a, b, c: Sequence(Stage(a, rounds=3), Sequence(Stage(b, rounds=2), c)), "AAABBCCC"),
+        (lambda a, b, c: Alternate(Sequence(Stage(a, rounds=2), b), c), "ACACBCBC"),
+        (lambda a, b, c: Sequence(Stage(Alternate(a, b), rounds=3), c), "ABACCCCC"),
+    ],
+)
+def test_turns_are_taken_in_order_straight_through_and_resumed_anywhere(build, order):
+    solver, written = named(build)
+    fit(PROBLEM, solver=solver, rounds=8)
+    assert "".join(written) == order
+    for stop in range(1, 8):
+        written.clear()
+        half = fit(PROBLEM, solver=solver, rounds=stop)
+        fit(PROBLEM, solver=solver, rounds=8 - stop, init=half)
+        assert "".join(written) == order, stop
+
+
+def test_another_composition_starts_from_its_beginning():
+    solver, written = named(lambda a, b, c: Sequence(Stage(a, rounds=1), b))
+    half = fit(PROBLEM, solver=solver, rounds=2)
+    other, second = named(lambda a, b, c: Sequence(Stage(c, rounds=1), a))
+    fit(PROBLEM, solver=other, rounds=2, init=half)
+    assert (written, second) == (["A", "B"], ["C", "A"])
 
 
 @pytest.mark.parametrize("solver", [Sequence(Stage(SGD(), rounds=2), PL2M), Alternate(SGD(), PL2M)])

@@ -96,8 +96,10 @@ def test_a_callback_s_error_reaches_the_caller():
         ({"rounds": 0}, ValueError, "rounds: expected at least 1, got 0"),
         ({"rounds": "3"}, TypeError, "rounds: expected a whole number, got '3'"),
         ({"seed": -1}, ValueError, "seed: expected at least 0, got -1"),
-        ({"threads": 0}, ValueError, "threads: expected a whole number of at least 1, or None, got 0"),
+        ({"threads": 0}, ValueError, "threads: expected a whole number from 1 to 1024, or None, got 0"),
         ({"threads": True}, ValueError, "threads"),
+        ({"threads": 2**31}, ValueError, "threads: expected a whole number from 1 to 1024"),
+        ({"init": None}, ValueError, "init: expected a scale above 0, a State or a Model, got None"),
         ({"callbacks": [3]}, TypeError, "callbacks: expected callables that take a RoundEvent, got 3"),
         ({"solver": solvers.PL2M}, TypeError, r"solver: expected a Solver or the name of one.*write PL2M\(\)"),
         ({"init": 0.0}, ValueError, "init: expected a scale above 0"),
@@ -116,12 +118,26 @@ def test_only_problems_are_fitted():
 
 def test_a_state_of_another_shape_is_refused():
     other = fit(Case(rank=2).build(), rounds=1)
-    with pytest.raises(ValueError, match=r"init: P has shape \(19, 3\), expected \(19, 4\)"):
+    with pytest.raises(ValueError, match=r"state\.P has shape \(19, 3\), expected \(19, 4\)"):
         fit(PROBLEM, init=other)
     broken = fit(PROBLEM, rounds=1)
     broken.state.Q[0, 0] = np.nan
-    with pytest.raises(ValueError, match="init: Q holds NaN"):
+    with pytest.raises(ValueError, match="init: Q holds values that are NaN"):
         fit(PROBLEM, init=broken)
+    broken.state.Q[0, 0] = 1e300
+    with pytest.raises(ValueError, match="too large for float32"):
+        fit(Case(dtype="float32").build(), init=broken)
+
+
+@pytest.mark.parametrize(
+    "replace", [lambda P: P[:1].copy(), lambda P: P.astype("float32"), lambda P: np.asfortranarray(P)]
+)
+def test_parameters_put_into_the_state_must_suit_the_problem(replace):
+    def swap(event):
+        event.state.P = replace(event.state.P)
+
+    with pytest.raises(ValueError, match=r"state\.P (has shape|must be a writable, C-ordered array)"):
+        fit(PROBLEM, callbacks=swap)
 
 
 class Picky(Solver):

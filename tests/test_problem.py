@@ -1,12 +1,12 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from numpy_plugins import NumpySquare
+from numpy_plugins import NumpyRidge, NumpySquare
 from problems import Case
 
 from fmfkit import Problem, losses, reference
 from fmfkit.errors import PluginContractError, UnknownNameError
-from fmfkit.regularizers import ElasticNet
+from fmfkit.regularizers import ElasticNet, Regularization
 
 Y = sp.csr_array(np.array([[1.0, 0, 2], [0, 3, 0]]))
 PAIRS = {"queries": [0, 0, 1], "targets": [0, 2, 1], "scores": [1.0, 2.0, 3.0]}
@@ -138,11 +138,17 @@ BAD = [
     ({"X": np.array([[1e300], [0]])}, ValueError, "X: .*too large for float32"),
     ({"dtype": "int32"}, ValueError, "dtype: expected float32 or float64, got int32"),
     ({"duplicates": "last"}, ValueError, "duplicates: expected 'error' or 'sum', got 'last'"),
-    ({"offset": float("nan")}, ValueError, "offset: expected a finite number"),
+    ({"offset": float("nan")}, ValueError, "offset: expected a number"),
     ({"loss": "sqare"}, UnknownNameError, "no loss is called 'sqare'; did you mean 'square'"),
     ({"loss": losses.Square}, TypeError, r"loss: expected a Loss .* write Square\(\)"),
     ({"regularizer": "elasticnet"}, UnknownNameError, "did you mean 'elastic_net'"),
-    ({"regularizer": ElasticNet(blocks={"indicatr": 2})}, ValueError, "block is called .indicatr.*indicator"),
+    ({"regularizer": ElasticNet(blocks={"indicatr": 2})}, ValueError, "no feature block 'indicatr'.*'indicator'"),
+    ({"shape": 5}, ValueError, r"shape: expected \(number of queries, number of targets\), got 5"),
+    ({"shape": (2, 3, 4)}, ValueError, "shape: expected"),
+    ({"offset": "a"}, ValueError, "offset: expected a number that float32 can hold, got 'a'"),
+    ({"offset": 1e300}, ValueError, "offset: expected a number that float32 can hold, got 1e[+]300"),
+    ({"X": np.ones(3)}, ValueError, r"X: expected two dimensions, got shape \(3,\)"),
+    ({"X": np.full((2, 1), 1e25)}, ValueError, "the strength of feature 0 is too large for float32"),
     ({"loss": "logistic"}, ValueError, "logistic loss takes y between 0 and 1, got values from 1 to 3"),
 ]  # fmt: skip
 
@@ -172,6 +178,57 @@ def test_weights_must_lie_where_the_scores_do():
         Problem.from_scipy(Y, rank=1, weight=sp.csr_array((3, 3)))
 
 
+def test_malformed_index_arrays_are_refused():
+    X = sp.csr_array(np.eye(2))
+    X.indices[1] = 10_000_000
+    with pytest.raises(ValueError, match="X: malformed sparse matrix"):
+        build(X=X)
+    bad = Y.copy()
+    bad.indices[0] = 99
+    with pytest.raises(ValueError, match="Y: malformed sparse matrix"):
+        Problem.from_scipy(bad, rank=1)
+
+
+def test_scores_of_a_matrix_are_blamed_on_the_matrix():
+    bad = Y.copy()
+    bad.data[0] = np.nan
+    with pytest.raises(ValueError, match="Y: 1 of 3 values are NaN"):
+        Problem.from_scipy(bad, rank=1)
+
+
+def test_the_problem_shares_no_memory_with_the_caller_s_features():
+    X = sp.csr_array(np.eye(2, dtype=np.float32))
+    problem = build(X=X)
+    X.data[:] = 7
+    np.testing.assert_array_equal(reference.dense(problem.X), np.eye(2))
+
+
+def test_duplicates_whose_sum_overflows_are_refused():
+    with pytest.raises(ValueError, match="scores: 1 of 1 values"):
+        Problem.from_coo([0, 0], [0, 0], [3e38, 3e38], rank=1, duplicates="sum")
+
+
+def test_small_weights_beside_huge_ones_keep_their_rows_totals():
+    problem = Problem.from_coo([0, 1, 2], [0, 1, 2], [1, 2, 3], rank=1, weight=[1e20, 1, 1])
+    np.testing.assert_array_equal(problem.query.factors.strength, np.array([1e20, 2, 2], np.float32))
+
+
+def test_a_block_is_known_by_its_own_side_unless_both_share_the_regularizer():
+    features = {"X": {"a": np.eye(2)}, "Z": {"b": np.eye(3)}}
+    build(**features, regularizer=ElasticNet(blocks={"a": 2, "b": 3}))
+    with pytest.raises(ValueError, match=r"P has no feature block 'b'; there are \['a'\]"):
+        build(**features, regularizer=Regularization(P=ElasticNet(blocks={"b": 2})))
+
+
+class Negative(NumpyRidge):
+    blocks = {"indicator": -1.0}  # noqa: RUF012
+
+
+def test_negative_block_factors_of_any_regularizer_are_refused():
+    with pytest.raises(ValueError, match=r"the factor of block 'indicator' is -1\.0, expected at least 0"):
+        build(regularizer=Negative())
+
+
 class WrongShape(NumpySquare):
     def gradient(self, score, y):
         return np.zeros((len(y), 2))
@@ -180,6 +237,22 @@ class WrongShape(NumpySquare):
 class NotNumbers(NumpySquare):
     def value(self, score, y):
         return np.array(["x"] * len(y))
+
+
+class Nan(NumpySquare):
+    def gradient(self, score, y):
+        return np.full_like(y, np.nan)
+
+
+class Concave(NumpySquare):
+    def curvature(self, score, y):
+        return -2.0
+
+
+class InPlace(NumpySquare):
+    def gradient(self, score, y):
+        score -= y
+        return 2 * score
 
 
 class OneNumber(NumpySquare):
@@ -193,8 +266,15 @@ class OneNumber(NumpySquare):
         (WrongShape(), r"WrongShape.gradient returned shape \(3, 2\) for a batch of shape \(3,\)"),
         (OneNumber(), r"OneNumber.gradient returned shape \(\) for a batch of shape \(3,\)"),
         (NotNumbers(), "NotNumbers.value returned <U1, expected real numbers"),
+        (Nan(), "Nan.gradient returned NaN or infinite values"),
+        (Concave(), "Concave.curvature returned -2.0, expected no negative curvature"),
     ],
 )
 def test_a_loss_that_breaks_its_interface_is_refused_before_any_work(loss, message):
     with pytest.raises(PluginContractError, match=message):
         build(loss=loss)
+
+
+def test_a_loss_cannot_write_to_what_it_is_given():
+    with pytest.raises(ValueError, match="read-only"):
+        build(loss=InPlace())

@@ -227,6 +227,12 @@ def test_importing_fmfkit_touches_no_plugin_and_no_numpy(installed):
     assert run(code, installed).stdout.strip() == "[]"
 
 
+def test_broken_metadata_of_a_distribution_breaks_nothing(installed):
+    (installed / "broken_plugin-2.0.dist-info" / "entry_points.txt").write_text("[fmfkit]\ngarbage line\n")
+    done = run("from fmfkit.cli import main; main(['plugins'])", installed)
+    assert "good  (good-plugin 2.0)  ok" in done.stdout, done.stderr
+
+
 def test_find_imports_nothing_and_sorts(installed, monkeypatch):
     monkeypatch.syspath_prepend(str(installed))
     names = [found.name for found in find()]

@@ -81,6 +81,25 @@ def test_a_scheduler_that_does_not_partition_is_refused_by_name(answer, message)
     assert "Fixed.partition" in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("order", "error", "message"),
+    [
+        (np.arange(5) + 0.9, TypeError, "whole numbers, got dtype float64"),
+        (np.arange(5) + 2**32, ValueError, "numbers from 0 on, got 4294967296 to 4294967300"),
+        ([-1, 0], ValueError, "got -1 to 0"),
+    ],
+)
+def test_a_partition_takes_feature_numbers_only(order, error, message):
+    with pytest.raises(error, match=message):
+        Partition(order, [0, len(order)])
+    with pytest.raises(error, match=message):
+        Partition.from_sets([order])
+
+
+def test_sizes_may_be_numpy_s_numbers():
+    assert schedulers.RandomPartition(np.int64(5)) == schedulers.RandomPartition(5)
+
+
 def test_a_scheduler_can_be_given_by_name_and_nothing_else():
     assert solvers.PL2M(scheduler="size_balanced").scheduler == schedulers.SizeBalanced()
     with pytest.raises(TypeError, match="scheduler: expected a PartitionScheduler or the name of one, got 500"):

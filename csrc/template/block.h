@@ -397,6 +397,7 @@ static void FN(bias_step)(const fmf_block *b, const fmf_dimension *bias, int thr
 #pragma omp barrier
     if (d->plan.sets) {
         if (d->eta) FN(measure_eta)(d, thread, team);
+#pragma omp barrier
         FN(sweep_sets)(d, bias, thread, team);
 #pragma omp barrier
     }

@@ -9,7 +9,10 @@ static void FN(descend)(const fmf_descent *d, int64_t dimensions, const fmf_dime
 #pragma omp barrier
             FN(pass_over_pairs)(d, k > 0, thread, team);
 #pragma omp barrier
-            if (d->eta && k == 0) FN(measure_eta)(d, thread, team); /* needs H only, which stays */
+            if (d->eta && k == 0) {
+                FN(measure_eta)(d, thread, team);
+#pragma omp barrier
+            }
             FN(sweep_with)(d, &dimension[k], thread, team);
 #pragma omp barrier
         }

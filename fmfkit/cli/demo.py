@@ -73,10 +73,16 @@ def _some_of(rng: np.random.Generator, rows: int, features: int, each: int) -> s
 
 
 @click.command()
-@click.option("--seed", default=0, show_default=True, help="Seed of the generated data and of the training.")
+@click.option(
+    "--seed",
+    default=0,
+    show_default=True,
+    type=click.IntRange(0),
+    help="Seed of the generated data and of the training.",
+)
 @click.option("--rank", default=8, show_default=True, type=click.IntRange(1, 256), help="Latent dimensions.")
 @click.option("--rounds", default=20, show_default=True, type=click.IntRange(1, 1000), help="Rounds of training.")
-@click.option("--threads", default=None, type=click.IntRange(1), help="Threads; all processors by default.")
+@click.option("--threads", default=None, type=click.IntRange(1, 1024), help="Threads; all processors by default.")
 def command(seed: int, rank: int, rounds: int, threads: int | None) -> None:
     """Train plain and feature-based factorization on generated data, and compare.
 

@@ -38,15 +38,6 @@ class Stage:
         return bool(done and self.until is not None and record is not None and self.until(record))
 
 
-@attrs.define(eq=False)
-class _Turn:
-    """Whose turn it is, since when, and that solver's workspace."""
-
-    index: int = 0
-    done: int = 0
-    workspace: Any = None
-
-
 def _stages(given: Iterable[Stage | Solver | str]) -> tuple[Stage, ...]:
     return tuple(stage if isinstance(stage, Stage) else Stage(stage) for stage in given)
 
@@ -81,26 +72,21 @@ class Sequence(Solver):
         """Return the reasons of all stages."""
         return _join_refusals((stage.solver for stage in self.stages), problem)
 
-    def prepare(self, problem: Problem, state: State) -> _Turn:
-        """Find the stage that ``state.round`` belongs to, as far as numbers of rounds tell."""
-        turn = _Turn(done=state.round)
-        while self._ends(turn, None):
-            turn.done -= self.stages[turn.index].rounds or 0
-            turn.index += 1
-        return turn
+    def prepare(self, problem: Problem, state: State) -> list[Any]:
+        """Keep the workspace of the stage whose turn it is; ``state.turns`` knows which that is."""
+        return [None]
 
-    def _ends(self, turn: _Turn, record: RoundRecord | None) -> bool:
-        return turn.index + 1 < len(self.stages) and self.stages[turn.index].over(turn.done, record)
-
-    def round(self, problem: Problem, state: State, workspace: _Turn) -> RoundReport:
+    def round(self, problem: Problem, state: State, workspace: list[Any]) -> RoundReport:
         """Run a round of the stage whose turn it is."""
-        if self._ends(workspace, state.record):
-            workspace.index, workspace.done, workspace.workspace = workspace.index + 1, 0, None
-        solver = self.stages[workspace.index].solver
-        if workspace.workspace is None:
-            workspace.workspace = solver.prepare(problem, state)
-        workspace.done += 1
-        return solver.round(problem, state, workspace.workspace)
+        index, done = state.turns.get(state.place, (0, 0))
+        if index + 1 < len(self.stages) and self.stages[index].over(done, state.record):
+            index, done, workspace[0] = index + 1, 0, None
+        solver = self.stages[index].solver
+        state.turns[state.place] = (index, done + 1)
+        with state.within(index):
+            if workspace[0] is None:
+                workspace[0] = solver.prepare(problem, state)
+            return solver.round(problem, state, workspace[0])
 
 
 @attrs.frozen(init=False)
@@ -134,8 +120,12 @@ class Alternate(Solver):
 
     def round(self, problem: Problem, state: State, workspace: None) -> RoundReport:
         """Run a round of the solver whose turn it is."""
-        solver = self.solvers[state.round % len(self.solvers)]
-        return solver.round(problem, state, solver.prepare(problem, state))
+        _, done = state.turns.get(state.place, (0, 0))
+        index = done % len(self.solvers)
+        state.turns[state.place] = (index, done + 1)
+        solver = self.solvers[index]
+        with state.within(index):
+            return solver.round(problem, state, solver.prepare(problem, state))
 
 
 __all__ = ["Alternate", "Sequence", "Stage"]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from fmfkit import _native
 from fmfkit.interfaces import Reals, Solver
-from fmfkit.problem import Problem, Side, check_batch
+from fmfkit.problem import Problem, Side, check_batch, frozen
 from fmfkit.state import Quantiles, RoundReport, State
 
 
@@ -136,20 +136,20 @@ def _curvature_of_first(problem: Problem) -> Any:
 def refresh_gradients(
     problem: Problem, workspace: Workspace, side: Side, part: NDArray[np.int64] | None = None
 ) -> float:
-    """Call a loss written in Python at the current scores; return beta, 1 where curvatures are per pair.
+    """Call a loss written in Python at the current scores; return the largest beta, 1 where curvatures are per pair.
 
     ``part`` says which pairs, all by default.
     """
     assert workspace.gradient is not None
-    loss, pairs, beta = problem.loss, side.pairs, 1.0
+    loss, pairs, beta = problem.loss, side.pairs, 1.0 if workspace.curvature is not None else 0.0
     for at in _native.blocks(len(pairs)) if part is None else [part]:
-        score, y = workspace.score[at], pairs.y[at]
+        score, y = frozen(workspace.score[at]), frozen(pairs.y[at])
         weight = 1 if pairs.weight is None else pairs.weight[at]
         workspace.gradient[at] = check_batch(loss, "gradient", loss.gradient(score, y), score.shape) * weight
         scalar = workspace.curvature is None
         curvature = check_batch(loss, "curvature", loss.curvature(score, y), () if scalar else score.shape, scalar=True)
         if workspace.curvature is None:
-            beta = float(curvature)
+            beta = max(beta, float(curvature))
         else:
             workspace.curvature[at] = curvature * weight
     return beta

@@ -36,8 +36,9 @@ class Naive(CoordinateDescent):
                     continue
                 W[feature, dimension.column] += step
                 descent.naive_apply(dimension.slot, feature, float(step))
-                if external_loss:
-                    refresh_gradients(problem, workspace, mine.side, _touched(mine.side, feature))
+                touched = _touched(mine.side, feature)
+                if external_loss and touched.size:
+                    beta = max(beta, refresh_gradients(problem, workspace, mine.side, touched))
 
     def _step(
         self, descent: _native.Descent, dimension: _native.Dimension, feature: int, W: Reals, beta: float

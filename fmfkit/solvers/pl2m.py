@@ -13,7 +13,7 @@ from attrs import validators
 
 from fmfkit import _native
 from fmfkit.interfaces import PartitionScheduler, Reals
-from fmfkit.problem import Problem, Side, check_batch
+from fmfkit.problem import Problem, Side, check_batch, frozen
 from fmfkit.registry import resolve
 from fmfkit.schedulers import RandomPartition, checked_partition
 from fmfkit.solvers.descent import CoordinateDescent, SideWorkspace, Workspace, refresh_gradients
@@ -110,7 +110,7 @@ def _sweep_in_python(
     regularizer, strength = dimension.part.regularizer, dimension.part.strength
     for index, members in enumerate(plan.partition.sets):
         descent.set_sums(index)
-        x, y = descent.sums[: len(members)].T
+        x, y = frozen(descent.sums[: len(members)]).T
         step = regularizer.T(x, y, W[members, dimension.column], strength[members])
         check_batch(regularizer, "T", step, members.shape)
         W[members, dimension.column] += step
