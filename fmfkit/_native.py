@@ -497,6 +497,7 @@ class Ownership:
     def of(cls, features: Features) -> Ownership:
         """Find them."""
         single = np.flatnonzero(features.column_sizes == 1)
+        single = single[features.col_value[features.col_ptr[single]] != 0]
         at = features.col_ptr[single]
         rows, first = np.unique(features.col_index[at], return_index=True)
         own = np.full(features.rows, -1, np.int32)

@@ -285,7 +285,7 @@ def _precision(dtype: DTypeLike) -> np.dtype[Any]:
 
 
 def _offset(value: Any, dtype: np.dtype[Any]) -> float:
-    if not isinstance(value, int | float | np.number) or not abs(value) <= float(np.finfo(dtype).max):
+    if not isinstance(value, int | float | np.number) or not abs(float(value)) <= float(np.finfo(dtype).max):
         raise ValueError(f"offset: expected a number that {dtype} can hold, got {value!r}")
     return float(value)
 

@@ -140,7 +140,7 @@ def block_side(
     sets: list[NDArray[np.int32]], width: int,
 ) -> None:  # fmt: skip
     """Update one side by blocks of ``width`` dimensions: the bias, then block after block."""
-    own = owned_features(X)
+    own = owned_features(side.features)
     shared = [np.array([s for s in S if s not in own.values()], dtype=np.int32) for S in sets]
     shared = [S for S in shared if S.size]
     if side.bias is not None and side.bias_slot is not None:
@@ -169,13 +169,13 @@ def block_side(
         score += np.sum(moved[pairs.i] * v, axis=1)
 
 
-def owned_features(X: Array) -> dict[int, int]:
-    """Return the feature of each row that is its alone: the first column with no other non-zero."""
+def owned_features(features: Features) -> dict[int, int]:
+    """Return the feature of each row that is its alone: the first column whose one stored value, not zero, is there."""
     own: dict[int, int] = {}
-    for s in range(X.shape[1]):
-        rows = np.flatnonzero(X[:, s])
-        if len(rows) == 1:
-            own.setdefault(int(rows[0]), s)
+    for s in range(features.cols):
+        begin, end = features.col_ptr[s : s + 2]
+        if end - begin == 1 and features.col_value[begin] != 0:
+            own.setdefault(int(features.col_index[begin]), s)
     return own
 
 
