@@ -126,9 +126,11 @@ def test_pl2m_equals_algorithm_3_of_the_reference(case, size):
 
 
 @few
-@given(case=cases(l2=0.1, rank=11), size=sizes, large_rank=st.booleans())
+@given(case=cases(), size=sizes, large_rank=st.booleans())
 def test_pl2m_by_blocks_equals_the_reference_by_blocks(case, size, large_rank):
-    problem = attrs.evolve(case, rank=11 if large_rank else 3).build()
+    # a row's own feature solves an 8 x 8 system, as exactly as its condition lets single precision
+    l2 = 0.1 if case.dtype == "float64" else 2.0
+    problem = attrs.evolve(case, rank=11 if large_rank else 3, l2=l2).build()
     oracle = solvers.Reference(algorithm=3, scheduler=schedulers.RandomPartition(size), block=8)
     native, expected = (fit(problem, solver=s, rounds=2, threads=2) for s in (pl2m(size, block=8), oracle))
     assert_close(native, expected, case.dtype)
