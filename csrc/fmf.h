@@ -141,12 +141,12 @@ typedef struct fmf_sgd {
 
 typedef struct fmf_kernels {
     /* U = X P into embedding rows of `stride`; the bias goes to bias_slot (negative: there is none). */
-    void (*embed)(const fmf_features *, const void *P, int64_t rank, void *U, int64_t stride, int64_t bias_slot,
+    int32_t (*embed)(const fmf_features *, const void *P, int64_t rank, void *U, int64_t stride, int64_t bias_slot,
                   int32_t threads);
-    /* score_e = offset + dot(own_i, other_j); less y for the square loss.  Returns the weighted loss (0 if external);
-       chunk_loss is scratch of one double per chunk. */
-    double (*scores)(const fmf_pairs *, int32_t loss, const void *own, const void *other, int64_t stride, double offset,
-                     void *score, double *chunk_loss, int32_t threads);
+    /* score_e = offset + dot(own_i, other_j); less y for the square loss.  Returns the weighted loss (0 if external,
+       NaN if there is no memory for scratch); chunk_loss is scratch of one double per chunk. */
+    double (*scores)(const fmf_pairs *, int32_t loss, const void *own, const void *other, int64_t other_rows, int64_t stride,
+                     double offset, void *score, double *chunk_loss, int32_t threads);
     /* offset + dot(own[rows[e]], other[others[e]]) for pairs given as index arrays. */
     void (*pair_scores)(int64_t n, const int32_t *rows, const int32_t *others, const void *own, const void *other,
                         int64_t stride, double offset, void *score, int32_t threads);

@@ -9,7 +9,6 @@ enum {
     BLOCK = 1024,      /* pairs handled at a time by losses that are called by block */
     AHEAD = 4,         /* columns fetched ahead of their use */
     PAIRS_AHEAD = 12,  /* pairs whose partner's numbers are fetched ahead */
-    ROWS_AHEAD = 6,    /* embedding or parameter rows fetched ahead */
 };
 
 /* First place of a[0..n] whose value is >= x (a ascending, n + 1 values). */
@@ -32,10 +31,8 @@ static void share_by_total(const int64_t *a, int64_t n, int thread, int team, in
               : first_at_least(a, n, base + total / team * (thread + 1) + total % team * (thread + 1) / team);
 }
 
-/* Have the lines of a row of numbers fetched. */
-static inline void fetch_row(const void *row, int64_t bytes) {
-    for (int64_t at = 0; at < bytes; at += 64) __builtin_prefetch((const char *)row + at);
-}
+/* Memory that begins with a cache line; release with free. */
+static void *new_lines(int64_t bytes) { return aligned_alloc(64, ((size_t)bytes + 64) / 64 * 64); }
 
 #define PASTE_(a, b) a##_##b
 #define PASTE(a, b) PASTE_(a, b)
@@ -44,14 +41,20 @@ static inline void fetch_row(const void *row, int64_t bytes) {
 #define REAL float
 #define BITS int32_t
 #define SUFFIX f32
+#define ADD_EACH_LOW {{0, 8, 1, 9, 4, 12, 5, 13}, {0, 1, 8, 9, 4, 5, 12, 13}, {0, 1, 2, 3, 8, 9, 10, 11}}
+#define ADD_EACH_HIGH {{2, 10, 3, 11, 6, 14, 7, 15}, {2, 3, 10, 11, 6, 7, 14, 15}, {4, 5, 6, 7, 12, 13, 14, 15}}
 #include "template/all.h"
 #undef REAL
 #undef BITS
 #undef SUFFIX
+#undef ADD_EACH_LOW
+#undef ADD_EACH_HIGH
 
 #define REAL double
 #define BITS int64_t
 #define SUFFIX f64
+#define ADD_EACH_LOW {{0, 4, 2, 6}, {0, 1, 4, 5}}
+#define ADD_EACH_HIGH {{1, 5, 3, 7}, {2, 3, 6, 7}}
 #include "template/all.h"
 
 #define TABLE(suffix)                                                                                              \

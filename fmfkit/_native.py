@@ -187,11 +187,12 @@ def new_embedding(problem: Problem, side: Side) -> Reals:
 def embed(problem: Problem, side: Side, W: Reals, threads: int, out: Reals | None = None) -> Reals:
     """Return the side's features times parameters, in ``out`` if given."""
     out = new_embedding(problem, side) if out is None else out
-    _kernels(out.dtype).embed(
+    status = _kernels(out.dtype).embed(
         ffi.new("fmf_features *", _features(side.features)), _void(W, out.dtype), problem.rank,
         _void(out, out.dtype, writable=True), out.shape[1], -1 if side.bias_slot is None else side.bias_slot,
         _team(threads),
     )  # fmt: skip
+    _succeed(status)
     return out
 
 
@@ -201,7 +202,7 @@ def scores(problem: Problem, side: Side, own: Reals, other: Reals, score: Reals,
     chunk_loss = np.empty(len(pairs.chunk) - 1)
     code = loss_code(problem.loss)
     total: float = _kernels(dtype).scores(
-        ffi.new("fmf_pairs *", _pairs(pairs)), code, _void(own, dtype), _void(other, dtype), own.shape[1],
+        ffi.new("fmf_pairs *", _pairs(pairs)), code, _void(own, dtype), _void(other, dtype), other.shape[0], own.shape[1],
         problem.offset, _void(score, dtype, writable=True), _pointer("double *", chunk_loss, np.float64, writable=True),
         _team(threads),
     )  # fmt: skip
@@ -483,6 +484,14 @@ class Descent:
         self.kernels.naive_apply(self.struct, slot, feature, delta)
 
 
+def _lines(shape: tuple[int, int], dtype: np.dtype[Any]) -> Reals:
+    """Return zeros that begin with a cache line, so that a row of 32 or 64 bytes lies in one."""
+    size = shape[0] * shape[1] * dtype.itemsize
+    memory = np.zeros(size + 64, np.uint8)
+    begin = -memory.ctypes.data % 64
+    return memory[begin : begin + size].view(dtype).reshape(shape)
+
+
 @attrs.frozen(eq=False)
 class Ownership:
     """Which features are some row's alone: the first column of each row that no other row has."""
@@ -524,10 +533,10 @@ class BlockDescent:
         self.shares = bool(self.ownership.shared.any())
         self.plan = Plan.allocate(side.features) if self.shares else None
         self.buffers = SideBuffers(
-            np.zeros((rows, 2), dtype), np.zeros(rows, dtype), np.zeros((other_rows, (1 + self.shares) * BLOCK), dtype),
+            np.zeros((rows, 2), dtype), np.zeros(rows, dtype), _lines((other_rows, (1 + self.shares) * BLOCK), dtype),
             np.ones(side.features.cols, dtype),
         )  # fmt: skip
-        wide = [np.zeros((rows if self.shares else 0, width), dtype) for width in (BLOCK,) * 5 + (BLOCK * BLOCK,)]
+        wide = [_lines((rows if self.shares else 0, width), dtype) for width in (BLOCK,) * 5 + (BLOCK * BLOCK,)]
         self.G, self.bend, self.move, self.u, self.Au, self.A = wide
 
     def descend(self, partition: Partition | None, W: Reals, other: Reals, score: Reals, threads: int) -> None:

@@ -14,16 +14,28 @@ def _size(given: int) -> int:
     return whole("size", given, least=1)
 
 
+def _sets(given: int | None) -> int | None:
+    return None if given is None else whole("sets", given, least=1)
+
+
 @attrs.frozen
 class RandomPartition(PartitionScheduler):
-    """New random sets of ``size`` features each round, as in the paper; one smaller set takes what is left over."""
+    """New random sets of ``size`` features each round, as in the paper; one smaller set takes what is left over.
+
+    With ``sets``, features are instead shared out into that many sets, of one size as nearly as can be.
+    """
 
     size: int = attrs.field(default=500, converter=_size)
+    sets: int | None = attrs.field(default=None, converter=_sets, kw_only=True)
 
     def partition(self, features: Features, round: int, rng: np.random.Generator) -> Partition:
         """Shuffle the features and cut the row into sets."""
         order = rng.permutation(features.cols).astype(np.int32)
-        return Partition(order, np.append(np.arange(0, features.cols, self.size), features.cols))
+        if self.sets is None:
+            cuts = np.append(np.arange(0, features.cols, self.size), features.cols)
+        else:
+            cuts = np.arange(self.sets + 1) * features.cols // self.sets
+        return Partition(order, cuts)
 
 
 @attrs.frozen

@@ -30,6 +30,15 @@ def test_random_sets_have_the_size_asked_for_and_change_every_round(size):
     assert (first.order != second.order).any()
 
 
+@given(sets=st.integers(1, 40))
+def test_random_sets_can_be_given_by_their_number(sets):
+    features = Case(query_features=18).build().X
+    partition = schedulers.RandomPartition(sets=sets).partition(features, 0, np.random.default_rng(0))
+    sizes = np.diff(partition.offsets)
+    assert len(sizes) == sets
+    assert sizes.max() - sizes.min() <= 1
+
+
 def test_size_balanced_sets_differ_by_less_than_the_largest_column():
     rng = np.random.default_rng(1)
     X = (rng.random((400, 60)) < rng.pareto(1.0, 60) / 10).astype(float)

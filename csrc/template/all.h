@@ -11,12 +11,38 @@ typedef REAL loose_vec __attribute__((vector_size(32), aligned(sizeof(REAL)), ma
 static inline vec FN(load)(const REAL *a) { return *(const loose_vec *)a; }
 static inline void FN(store)(REAL *a, vec v) { *(loose_vec *)a = v; }
 
+/* Lane l of the result is lane from[l] of a and b side by side. */
+static inline vec FN(shuffle)(vec a, vec b, ivec from) {
+#ifdef __clang__
+    vec r;
+    for (int l = 0; l < LANES; l++) r[l] = from[l] < LANES ? a[from[l]] : b[from[l] - LANES];
+    return r;
+#else
+    return __builtin_shuffle(a, b, from);
+#endif
+}
+
 /* Lanes are added in one fixed order, halves first. */
 static inline REAL FN(add_lanes)(vec a) {
     for (int half = LANES / 2; half > 0; half /= 2) {
         for (int l = 0; l < half; l++) a[l] += a[l + half];
     }
     return a[0];
+}
+
+/* Lane l of the result is the sum of the lanes of v[l], LANES vectors at once: two vectors at a time become one that holds
+   sums of two lanes of either, until one is left. */
+static inline vec FN(add_each)(vec *v) {
+    const ivec low[] = ADD_EACH_LOW, high[] = ADD_EACH_HIGH;
+#pragma GCC unroll 3
+    for (int step = 0; (1 << step) < LANES; step++) {
+#pragma GCC unroll 4
+        for (int n = 0; n < LANES; n += 2 << step) { /* unrolled, the shuffles are constants: an instruction each */
+            const vec a = v[n], b = v[n + (1 << step)];
+            v[n] = FN(shuffle)(a, b, low[step]) + FN(shuffle)(a, b, high[step]);
+        }
+    }
+    return v[0];
 }
 
 static inline REAL FN(dot)(const REAL *a, const REAL *b, int64_t n) {

@@ -61,10 +61,7 @@ static inline void FN(update_row)(const int32_t *other, REAL *score, int64_t n, 
                                   REAL bias) {
     if (move) {
         const bvec u = FN(bload)(move);
-        for (int64_t t = 0; t < n; t++) {
-            if (t + PAIRS_AHEAD < n) __builtin_prefetch(VV + other[t + PAIRS_AHEAD] * room);
-            score[t] += FN(bdot)(u, FN(bload)(VV + other[t] * room));
-        }
+        FN(add_dots)(other, score, n, VV, room, u.part, PARTS);
     } else if (bias != 0) {
         for (int64_t t = 0; t < n; t++) score[t] += bias;
     }

@@ -35,12 +35,13 @@ class PL2M(CoordinateDescent):
     """
 
     planned = True
-    scheduler: PartitionScheduler = attrs.field(converter=by_name)
     block: int = attrs.field(default=_native.BLOCK, validator=validators.in_((1, _native.BLOCK)))
+    scheduler: PartitionScheduler = attrs.field(converter=by_name)
 
     @scheduler.default
     def _default_scheduler(self) -> PartitionScheduler:
-        return RandomPartition()
+        # the line search of the block form makes up for some of the conflicts in large sets
+        return RandomPartition(500) if self.block == 1 else RandomPartition(sets=8)
 
     def _side_workspace(self, problem: Problem, side: Side, other_rows: int) -> SideWorkspace:
         if self.block == 1 or not _native.all_native(problem, side):
