@@ -202,9 +202,9 @@ def scores(problem: Problem, side: Side, own: Reals, other: Reals, score: Reals,
     chunk_loss = np.empty(len(pairs.chunk) - 1)
     code = loss_code(problem.loss)
     total: float = _kernels(dtype).scores(
-        ffi.new("fmf_pairs *", _pairs(pairs)), code, _void(own, dtype), _void(other, dtype), other.shape[0], own.shape[1],
-        problem.offset, _void(score, dtype, writable=True), _pointer("double *", chunk_loss, np.float64, writable=True),
-        _team(threads),
+        ffi.new("fmf_pairs *", _pairs(pairs)), code, _void(own, dtype), _void(other, dtype), other.shape[0],
+        own.shape[1], problem.offset, _void(score, dtype, writable=True),
+        _pointer("double *", chunk_loss, np.float64, writable=True), _team(threads),
     )  # fmt: skip
     if code == EXTERNAL:
         total = 0.0

@@ -83,4 +83,18 @@ def fmfkit_solvers() -> Iterable[Spec]:
     return ()
 
 
-__all__ = ["Spec", "fmfkit_losses", "fmfkit_regularizers", "fmfkit_schedulers", "fmfkit_solvers", "hookimpl"]
+@hookspec
+def fmfkit_commands() -> Iterable[Spec]:
+    """Return the subcommands that the plugin adds to the command line: each factory is a click.Command, or its path."""
+    return ()
+
+
+__all__ = [
+    "Spec",
+    "fmfkit_commands",
+    "fmfkit_losses",
+    "fmfkit_regularizers",
+    "fmfkit_schedulers",
+    "fmfkit_solvers",
+    "hookimpl",
+]

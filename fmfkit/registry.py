@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Literal, overload
 
 import attrs
+import click
 import pluggy
 
 from fmfkit import hookspecs
@@ -24,12 +25,13 @@ from fmfkit.interfaces import Loss, PartitionScheduler, Regularizer, Solver
 
 GROUP = "fmfkit"
 BUILTIN = "builtin"
-Kind = Literal["loss", "regularizer", "scheduler", "solver"]
+Kind = Literal["loss", "regularizer", "scheduler", "solver", "command"]
 KINDS: dict[Kind, tuple[str, type]] = {
     "loss": ("fmfkit_losses", Loss),
     "regularizer": ("fmfkit_regularizers", Regularizer),
     "scheduler": ("fmfkit_schedulers", PartitionScheduler),
     "solver": ("fmfkit_solvers", Solver),
+    "command": ("fmfkit_commands", click.Command),
 }
 
 
@@ -213,7 +215,7 @@ class Registry:
             raise PluginLoadError(
                 f"{kind} {name!r}: {spec.factory!r} could not be imported: {type(error).__name__}: {error}"
             ) from error
-        made = factory(**options)
+        made = factory if kind == "command" else factory(**options)  # a click.Command is the thing itself
         if not isinstance(made, interface):
             raise PluginLoadError(f"{kind} {name!r}: {spec.factory!r} made {made!r}, which is no {interface.__name__}")
         return made

@@ -44,10 +44,15 @@ def test_wrong_use_exits_with_2_and_says_so(arguments):
     assert "Error" in result.output
 
 
-def test_help_lists_the_commands_without_importing_numpy():
-    code = "import sys; from fmfkit.cli import main\ntry: main(['--help'])\nfinally: print('numpy' in sys.modules)"
+def test_help_lists_the_commands():
+    output = invoke("--help")
+    for command in ("demo", "info", "plugins"):
+        assert f"  {command} " in output
+
+
+def test_the_version_is_told_without_importing_numpy():
+    code = "import sys; from fmfkit.cli import main\ntry: main(['--version'])\nfinally: print('numpy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
-    assert "plugins" in done.stdout
     assert done.stdout.strip().endswith("False")
 
 

@@ -177,6 +177,17 @@ class Absolute(Loss):
 @hookimpl
 def fmfkit_losses():
     return [Spec("absolute", Absolute, "nearly |s - y|")]
+
+import click
+
+@click.command()
+@click.argument("name")
+def greet(name):
+    click.echo(f"hello {name}")
+
+@hookimpl
+def fmfkit_commands():
+    return [Spec("greet", greet, "Greet somebody.")]
 """
 
 
@@ -220,6 +231,11 @@ def test_the_command_lists_installed_plugins_and_failures(installed):
     assert "broken  (broken-plugin 2.0)  failed" in done.stdout
     assert "No module named 'no_such_module'" in done.stdout
     assert "could not be loaded" not in done.stderr
+
+
+def test_a_plugin_adds_a_subcommand(installed):
+    assert "greet    Greet somebody." in run("from fmfkit.cli import main; main(['--help'])", installed).stdout
+    assert run("from fmfkit.cli import main; main(['greet', 'you'])", installed).stdout == "hello you\n"
 
 
 def test_importing_fmfkit_touches_no_plugin_and_no_numpy(installed):

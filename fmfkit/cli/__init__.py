@@ -16,18 +16,33 @@ _COMMANDS = {
 
 
 class _LazyGroup(click.Group):
+    """Our subcommands by the table, without importing them; plugins' from the registry, when somebody asks."""
+
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted(_COMMANDS)
+        return sorted({*_COMMANDS, *_plugin_commands()})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in _COMMANDS:
+        if cmd_name in _COMMANDS:
+            command: click.Command = importlib.import_module(f"fmfkit.cli.{cmd_name}").command
+            return command
+        if cmd_name not in _plugin_commands():
             return None
-        command: click.Command = importlib.import_module(f"fmfkit.cli.{cmd_name}").command
-        return command
+        from fmfkit.registry import get_registry
+
+        plugin_command: click.Command = get_registry().create("command", cmd_name)
+        return plugin_command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):  # from the table: help must not import every subcommand
-            formatter.write_dl(sorted(_COMMANDS.items()))
+        with formatter.section("Commands"):
+            formatter.write_dl(sorted({**_plugin_commands(), **_COMMANDS}.items()))
+
+
+def _plugin_commands() -> dict[str, str]:
+    """Return the subcommands of plugins and their one-line descriptions."""
+    from fmfkit.registry import get_registry
+
+    registry = get_registry()
+    return {name.partition(":")[2]: registry.spec("command", name).doc for name in registry.names("command")}
 
 
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
