@@ -1,0 +1,11 @@
+"""The plugin "bench": it adds a subcommand."""
+
+from __future__ import annotations
+
+from fmfkit import Spec, hookimpl
+
+
+@hookimpl
+def fmfkit_commands() -> list[Spec]:
+    """Offer ``fmfkit bench``."""
+    return [Spec("bench", "fmfkit_bench.cli:bench", "Measure solvers on generated data.")]

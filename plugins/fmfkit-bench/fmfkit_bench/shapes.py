@@ -1,0 +1,228 @@
+"""Generated problems in the shapes of the paper's data sets.
+
+Who is paired with whom is drawn with skewed activity and popularity. Tastes come from the features: with a and b drawn
+at random, U = X a + a part of its own, V = Z b + a part of its own; a score is U·V plus biases and noise. A tenth of
+the pairs is held out for testing, before implicit feedback is made from the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from fmfkit import Model, Problem, regularizers
+
+LATENT = 8
+"""Dimensions of the tastes behind the data."""
+
+
+@attrs.frozen(eq=False)
+class Pairs:
+    """Pairs in the order of their queries."""
+
+    query: NDArray[np.int32]
+    target: NDArray[np.int32]
+    score: NDArray[np.float32]
+
+    def only(self, which: NDArray[np.bool_]) -> Pairs:
+        """Return some of them."""
+        return Pairs(self.query[which], self.target[which], self.score[which])
+
+
+@attrs.frozen(eq=False)
+class Shape:
+    """A generated data set."""
+
+    name: str
+    queries: int
+    targets: int
+    train: Pairs
+    test: Pairs
+    X: dict[str, sp.csr_array] | None
+    Z: dict[str, sp.csr_array] | None
+    loss: str
+    strength: float
+
+    def problem(self, rank: int, *, features: bool = True) -> Problem:
+        """Return the training problem, with all features or with indicators only."""
+        return Problem.from_coo(
+            self.train.query, self.train.target, self.train.score, shape=(self.queries, self.targets), rank=rank,
+            X=self.X if features else None, Z=self.Z if features else None, loss=self.loss,
+            regularizer=regularizers.ElasticNet(l2=self.strength),
+        )  # fmt: skip
+
+    def test_error(self, model: Model) -> float:
+        """Return the root mean square error, or for the logistic loss the mean loss, on the pairs held out."""
+        score = model.score(self.test.query, self.test.target).astype(np.float64)
+        if self.loss == "square":
+            return float(np.sqrt(np.mean(np.square(score - self.test.score))))
+        return float(np.mean(np.logaddexp(0, score) - self.test.score * score))
+
+
+def generate(name: str, scale: float, seed: int = 0) -> Shape:
+    """Return a data set in one of the shapes, with ``scale`` times its queries and pairs."""
+    if name not in SHAPES:
+        raise ValueError(f"shape: expected one of {sorted(SHAPES)}, got {name!r}")
+    if not 0 < scale <= 1:
+        raise ValueError(f"scale: expected a number above 0 and up to 1, got {scale}")
+    return SHAPES[name](scale, np.random.default_rng(seed))
+
+
+def _ml10m(scale: float, rng: np.random.Generator) -> Shape:
+    q, p = _size(69_878 * scale), _size(10_677 * scale**0.5)
+    pairs, test = _draw_pairs(rng, q, p, int(9_000_000 * scale))
+    implicit = _implicit(pairs, ~test, (q, p))
+    U = implicit @ _normal(rng, (p, LATENT)) + 0.1 * _normal(rng, (q, LATENT))
+    V = _normal(rng, (p, LATENT))
+    pairs = _rate(rng, pairs, U, V)
+    X = {"user": _eye(q), "implicit": implicit}
+    return Shape("ml10m", q, p, pairs.only(~test), pairs.only(test), X, None, "square", 0.17)
+
+
+def _yahoo(scale: float, rng: np.random.Generator) -> Shape:
+    q, p = _size(1_000_000 * scale), _size(600_000 * scale**0.5)
+    pairs, test = _draw_pairs(rng, q, p, int(250_000_000 * scale))
+    implicit = _implicit(pairs, ~test, (q, p))
+    album, artist = rng.integers(0, max(p // 8, 1), p), rng.integers(0, max(p // 30, 1), p)
+    Z = {"track": _eye(p), "album": _one_hot(album), "artist": _one_hot(artist)}
+    U = implicit @ _normal(rng, (p, LATENT)) + 0.5 * _normal(rng, (q, LATENT))
+    V = 0.6 * (Z["album"] @ _normal(rng, (Z["album"].shape[1], LATENT)))
+    V += 0.6 * (Z["artist"] @ _normal(rng, (Z["artist"].shape[1], LATENT))) + 0.5 * _normal(rng, (p, LATENT))
+    pairs = _rate(rng, pairs, U, V)
+    X = {"user": _eye(q), "implicit": implicit}
+    return Shape("yahoo", q, p, pairs.only(~test), pairs.only(test), X, Z, "square", 0.17)
+
+
+def _weibo(scale: float, rng: np.random.Generator) -> Shape:
+    q, p = _size(2_000_000 * scale), _size(5_000 * scale**0.5)
+    pairs, test = _draw_pairs(rng, q, p, int(93_000_000 * scale))
+    X = {"user": _eye(q), "social": _bag(rng, q, _size(100_000 * scale**0.5), 24), "profile": _bag(rng, q, 120, 3)}
+    Z = {"celebrity": _eye(p), "category": _bag(rng, p, 400, 15)}
+    U = X["social"] @ _normal(rng, (X["social"].shape[1], LATENT)) / 5 + 0.4 * _normal(rng, (q, LATENT))
+    U += X["profile"] @ _normal(rng, (120, LATENT)) / 2
+    V = Z["category"] @ _normal(rng, (400, LATENT)) / 4 + 0.4 * _normal(rng, (p, LATENT))
+    pairs = _choose(rng, pairs, U, V, -1.0)
+    return Shape("weibo", q, p, pairs.only(~test), pairs.only(test), X, Z, "logistic", 0.08)
+
+
+def _flickr(scale: float, rng: np.random.Generator) -> Shape:
+    q, p = _size(650_000 * scale), _size(20_000 * scale**0.5)
+    pairs, test = _draw_pairs(rng, q, p, int(39_000_000 * scale))
+    words = _bag(rng, q, 2_000, 694)
+    words.data /= 694**0.5
+    U = words @ _normal(rng, (2_000, LATENT)) + 0.1 * _normal(rng, (q, LATENT))
+    pairs = _choose(rng, pairs, U, _normal(rng, (p, LATENT)), -2.0)
+    return Shape("flickr", q, p, pairs.only(~test), pairs.only(test), {"words": words}, None, "logistic", 0.05)
+
+
+SHAPES: dict[str, Callable[[float, np.random.Generator], Shape]] = {
+    "ml10m": _ml10m,
+    "yahoo": _yahoo,
+    "weibo": _weibo,
+    "flickr": _flickr,
+}
+
+
+def _size(number: float) -> int:
+    return max(round(number), 2)
+
+
+def _normal(rng: np.random.Generator, shape: tuple[int, int]) -> NDArray[np.float32]:
+    return rng.standard_normal(shape, dtype=np.float32)
+
+
+def _eye(n: int) -> sp.csr_array:
+    return sp.eye_array(n, dtype=np.float32, format="csr")
+
+
+def _one_hot(category: NDArray[Any]) -> sp.csr_array:
+    n = len(category)
+    return sp.csr_array((np.ones(n, np.float32), category.astype(np.int32), np.arange(n + 1)))
+
+
+def _draw_pairs(rng: np.random.Generator, q: int, p: int, n: int) -> tuple[Pairs, NDArray[np.bool_]]:
+    """Draw about n different pairs, some queries and targets far more active than others, and which are for testing."""
+    activity = rng.lognormal(0, 1.4, q)
+    for _ in range(5):  # no query takes more than half of the targets; the others make up for it
+        activity = np.minimum(activity / activity.sum() * n, p / 2)
+    want = np.maximum(np.round(activity), 1).astype(np.int64)
+    popularity = np.cumsum(rng.lognormal(0, 1.6, p))
+    queries, targets = [], []
+    for begin in range(0, q, 20_000):  # by blocks of queries, to keep memory in bounds
+        counts = want[begin : begin + 20_000]
+        draws = (
+            np.ceil(counts * (1.5 + 12 * counts / p)).astype(np.int64) + 2
+        )  # popular targets are drawn again and again
+        row = np.repeat(np.arange(len(counts)), draws)
+        column = np.searchsorted(popularity, rng.random(len(row)) * popularity[-1], side="right")
+        key = np.unique(row * p + column)
+        row, column = key // p, key % p
+        place = np.arange(len(row)) - np.searchsorted(row, row)  # within its query
+        # keep a random part of each query's, as many as wanted
+        order = np.lexsort((rng.random(len(row)), row))
+        keep = np.zeros(len(row), bool)
+        keep[order] = place < counts[row]
+        queries.append((row[keep] + begin).astype(np.int32))
+        targets.append(column[keep].astype(np.int32))
+    query, target = np.concatenate(queries), np.concatenate(targets)
+    return Pairs(query, target, np.zeros(len(query), np.float32)), rng.random(len(query)) < 0.1
+
+
+def _implicit(pairs: Pairs, train: NDArray[np.bool_], shape: tuple[int, int]) -> sp.csr_array:
+    """Return SVD++'s features: 1/√n for each of the n targets that a query is paired with in training."""
+    counts = np.bincount(pairs.query[train], minlength=shape[0])
+    value = np.repeat((1 / np.sqrt(np.maximum(counts, 1))).astype(np.float32), counts)
+    return sp.csr_array((value, pairs.target[train], np.concatenate([[0], np.cumsum(counts)])), shape=shape)
+
+
+def _bag(rng: np.random.Generator, rows: int, features: int, each: int) -> sp.csr_array:
+    """Return a matrix with about ``each`` features per row, value 1, some far more common than others."""
+    each = min(each, features // 2)
+    weights = np.cumsum(rng.lognormal(0, 1.0, features))
+    blocks = []
+    for begin in range(0, rows, 20_000):
+        n = min(20_000, rows - begin)
+        column = np.searchsorted(weights, rng.random(n * 2 * each) * weights[-1], side="right")
+        key = np.unique(np.repeat(np.arange(n), 2 * each) * features + column)
+        row, column = key // features, key % features
+        chosen = rng.random(len(key)) < each * n / len(key)
+        counts = np.bincount(row[chosen], minlength=n)
+        values = np.ones(int(chosen.sum()), np.float32)
+        indices = column[chosen].astype(np.int32)
+        blocks.append(sp.csr_array((values, indices, np.concatenate([[0], np.cumsum(counts)])), shape=(n, features)))
+    return sp.vstack(blocks, format="csr")
+
+
+def _affinity(pairs: Pairs, U: NDArray[np.float32], V: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return U·V of each pair, by blocks."""
+    out = np.empty(len(pairs.query), np.float32)
+    for begin in range(0, len(out), 1_000_000):
+        part = slice(begin, begin + 1_000_000)
+        out[part] = np.einsum("ek,ek->e", U[pairs.query[part]], V[pairs.target[part]])
+    return out / np.float32(LATENT**0.5)
+
+
+def _biased(rng: np.random.Generator, pairs: Pairs, U: NDArray[np.float32], V: NDArray[np.float32]) -> NDArray[Any]:
+    bias = 0.3 * rng.standard_normal(len(U), np.float32)[pairs.query]
+    bias += 0.4 * rng.standard_normal(len(V), np.float32)[pairs.target]
+    return bias + _affinity(pairs, U, V)
+
+
+def _rate(rng: np.random.Generator, pairs: Pairs, U: NDArray[np.float32], V: NDArray[np.float32]) -> Pairs:
+    """Rate the pairs: tastes, biases, noise."""
+    score = 3.5 + 0.6 * _biased(rng, pairs, U, V) + 0.7 * rng.standard_normal(len(pairs.query), np.float32)
+    return Pairs(pairs.query, pairs.target, score.astype(np.float32))
+
+
+def _choose(
+    rng: np.random.Generator, pairs: Pairs, U: NDArray[np.float32], V: NDArray[np.float32], level: float
+) -> Pairs:
+    """Say yes or no to the pairs, by tastes and biases."""
+    score = level + 1.5 * _biased(rng, pairs, U, V)
+    yes = rng.random(len(score), np.float32) < 1 / (1 + np.exp(-score))
+    return Pairs(pairs.query, pairs.target, yes.astype(np.float32))

@@ -1,0 +1,47 @@
+import json
+
+import attrs
+import pytest
+from click.testing import CliRunner
+from fmfkit_bench.speed import Record
+
+from fmfkit.cli import main
+
+
+def invoke(*arguments):
+    result = CliRunner().invoke(main, ["bench", *arguments])
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def test_speed_compares_the_solvers_and_writes_records(tmp_path):
+    out = tmp_path / "records.json"
+    output = invoke(
+        "speed", "--scale", "0.002", "--rank", "8", "--rounds", "3", "--threads", "1", "--threads", "2",
+        "--solver", "block", "--solver", "dimension", "--solver", "sgd", "--solver", "hogwild", "--json", str(out),
+    )  # fmt: skip
+    assert "dimension takes, on 2 threads, against block: per round" in output
+    assert "block: 2 threads against 1:" in output
+    written = json.loads(out.read_text())
+    assert len(written["records"]) == 8
+    for record in written["records"]:
+        assert record["seconds_per_round"] > 0
+        assert record["rounds"] == 3
+        assert set(record) == {field.name for field in attrs.fields(Record)}
+    descent = [record for record in written["records"] if record["solver"] in ("block", "dimension")]
+    assert any(record["seconds_to_objective"] is not None for record in descent)
+    assert all(record["seconds_to_test_error"] is not None for record in written["records"])
+
+
+def test_data_shows_how_much_features_help():
+    output = invoke("data", "--scale", "0.002", "--rank", "4", "--rounds", "2")
+    assert output.count("best test error") == 2
+
+
+@pytest.mark.parametrize("arguments", [["speed", "--shape", "netflix"], ["speed", "--scale", "0"], ["nonsense"]])
+def test_wrong_use_exits_with_2(arguments):
+    assert CliRunner().invoke(main, ["bench", *arguments]).exit_code == 2
+
+
+def test_help_of_fmfkit_lists_bench():
+    assert "bench" in CliRunner().invoke(main, ["--help"]).output
