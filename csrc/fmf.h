@@ -91,7 +91,7 @@ typedef struct fmf_descent {
 /* Coordinate descent on one side, FMF_BLOCK latent dimensions at a time; B stands for FMF_BLOCK. */
 typedef struct fmf_block {
     fmf_descent d;              /* its plan has the shared features only; VV is (other_rows, 2 B), delta (largest set, B),
-                                   sums (largest set, 2 B), partial (cut pieces, 2 B); GH and step serve the bias */
+                                   partial (cut pieces, 2 B); GH and step serve the bias; sums is not used */
     int64_t rank;
     const int32_t *own;         /* (rows) the feature that is this row's alone, or -1 */
     const void *own_value;      /* (rows) its value */
@@ -140,13 +140,14 @@ typedef struct fmf_sgd {
 } fmf_sgd;
 
 typedef struct fmf_kernels {
-    /* U = X P into embedding rows of `stride`; the bias goes to bias_slot (negative: there is none). */
-    int32_t (*embed)(const fmf_features *, const void *P, int64_t rank, void *U, int64_t stride, int64_t bias_slot,
+    /* U = X P into embedding rows of `stride`; the bias goes to bias_slot (negative: there is none).  panel: 64 bytes of
+       scratch for each feature, from a cache line on. */
+    void (*embed)(const fmf_features *, const void *P, int64_t rank, void *U, int64_t stride, int64_t bias_slot, void *panel,
                   int32_t threads);
-    /* score_e = offset + dot(own_i, other_j); less y for the square loss.  Returns the weighted loss (0 if external,
-       NaN if there is no memory for scratch); chunk_loss is scratch of one double per chunk. */
+    /* score_e = offset + dot(own_i, other_j); less y for the square loss.  Returns the weighted loss (0 if external);
+       chunk_loss is scratch of one double per chunk, panel 64 bytes for each row of other. */
     double (*scores)(const fmf_pairs *, int32_t loss, const void *own, const void *other, int64_t other_rows, int64_t stride,
-                     double offset, void *score, double *chunk_loss, int32_t threads);
+                     double offset, void *score, double *chunk_loss, void *panel, int32_t threads);
     /* offset + dot(own[rows[e]], other[others[e]]) for pairs given as index arrays. */
     void (*pair_scores)(int64_t n, const int32_t *rows, const int32_t *others, const void *own, const void *other,
                         int64_t stride, double offset, void *score, int32_t threads);

@@ -31,9 +31,6 @@ static void share_by_total(const int64_t *a, int64_t n, int thread, int team, in
               : first_at_least(a, n, base + total / team * (thread + 1) + total % team * (thread + 1) / team);
 }
 
-/* Memory that begins with a cache line; release with free. */
-static void *new_lines(int64_t bytes) { return aligned_alloc(64, ((size_t)bytes + 64) / 64 * 64); }
-
 #define PASTE_(a, b) a##_##b
 #define PASTE(a, b) PASTE_(a, b)
 #define FN(name) PASTE(name, SUFFIX)

@@ -18,6 +18,8 @@ from fmfkit.losses import Logistic, Square
 from fmfkit.problem import Features, Pairs, Part, Problem, Side, check_batch, frozen
 from fmfkit.regularizers import ElasticNet
 
+LINE = 64
+"""Bytes of a cache line."""
 LANES_BYTES = 32
 """Embedding rows are padded with zeros to a multiple of this many bytes."""
 MOST_THREADS = 1024
@@ -120,6 +122,14 @@ def _void(array: Reals | None, dtype: np.dtype[Any], *, writable: bool = False) 
     return ffi.NULL if array is None else _pointer("void *", array, dtype, writable=writable)
 
 
+def _lines(shape: tuple[int, int], dtype: np.dtype[Any]) -> Reals:
+    """Return zeros that begin with a cache line, so that a row of 32 or 64 bytes lies in one."""
+    size = shape[0] * shape[1] * dtype.itemsize
+    memory = np.zeros(size + LINE, np.uint8)
+    begin = -memory.ctypes.data % LINE
+    return memory[begin : begin + size].view(dtype).reshape(shape)
+
+
 def _pairs(pairs: Pairs) -> dict[str, Any]:
     dtype = pairs.y.dtype
     return {
@@ -187,12 +197,12 @@ def new_embedding(problem: Problem, side: Side) -> Reals:
 def embed(problem: Problem, side: Side, W: Reals, threads: int, out: Reals | None = None) -> Reals:
     """Return the side's features times parameters, in ``out`` if given."""
     out = new_embedding(problem, side) if out is None else out
-    status = _kernels(out.dtype).embed(
+    panel = _lines((side.features.cols, LINE // out.dtype.itemsize), out.dtype)
+    _kernels(out.dtype).embed(
         ffi.new("fmf_features *", _features(side.features)), _void(W, out.dtype), problem.rank,
         _void(out, out.dtype, writable=True), out.shape[1], -1 if side.bias_slot is None else side.bias_slot,
-        _team(threads),
+        _void(panel, out.dtype, writable=True), _team(threads),
     )  # fmt: skip
-    _succeed(status)
     return out
 
 
@@ -200,11 +210,12 @@ def scores(problem: Problem, side: Side, own: Reals, other: Reals, score: Reals,
     """Fill ``score`` in the side's order of pairs (less y for the square loss); return the weighted loss."""
     dtype, pairs = problem.dtype, side.pairs
     chunk_loss = np.empty(len(pairs.chunk) - 1)
+    panel = _lines((other.shape[0], LINE // dtype.itemsize), dtype)
     code = loss_code(problem.loss)
     total: float = _kernels(dtype).scores(
         ffi.new("fmf_pairs *", _pairs(pairs)), code, _void(own, dtype), _void(other, dtype), other.shape[0],
         own.shape[1], problem.offset, _void(score, dtype, writable=True),
-        _pointer("double *", chunk_loss, np.float64, writable=True), _team(threads),
+        _pointer("double *", chunk_loss, np.float64, writable=True), _void(panel, dtype, writable=True), _team(threads),
     )  # fmt: skip
     if code == EXTERNAL:
         total = 0.0
@@ -237,7 +248,7 @@ def penalty(part: Part, W: Reals, threads: int) -> float:
     """Return the penalty of one part of a side's parameters."""
     if not is_native(part.regularizer):
         w = frozen(W[:, part.columns])
-        values = part.regularizer.penalty(w, part.strength[:, None])
+        values = part.regularizer.penalty(w, frozen(part.strength[:, None]))
         return float(np.sum(check_batch(part.regularizer, "penalty", values, w.shape), dtype=np.float64))
     l1, l2 = elastic_net(part.regularizer)
     total: float = _kernels(W.dtype).elastic_net_penalty(
@@ -336,15 +347,18 @@ class Plan:
         """The largest number of rows that a set touches."""
         return int(np.diff(self.set_run).max(initial=0))
 
-    def imbalance(self, threads: int) -> float:
-        """Return the paper's sigma: the busiest thread's non-zeros over the mean, all sets together."""
+    def imbalance(self, threads: int, wide: int = 1) -> float:
+        """Return the paper's sigma: the busiest thread's non-zeros over the mean, all sets together.
+
+        ``wide`` is the number of dimensions that are swept at once: the more, the smaller the sets that are shared out.
+        """
         if threads == 1 or self.start[-1] == 0:
             return 1.0
         begin, end = self.start[self.partition.offsets[:-1]], self.start[self.partition.offsets[1:]]
         lines = begin[:, None] + (end - begin)[:, None] * np.arange(threads + 1) // threads  # (sets, threads + 1)
         pieces = self._piece_starts()
         load = np.diff(pieces[np.searchsorted(pieces, lines)], axis=1)
-        small = end - begin < SMALL_SET
+        small = (end - begin) * wide < SMALL_SET
         load[small, 0], load[small, 1:] = (end - begin)[small], 0
         return float(load.max(axis=1).sum() / load.mean(axis=1).sum())
 
@@ -482,14 +496,6 @@ class Descent:
     def naive_apply(self, slot: int, feature: int, delta: float) -> None:
         """Bring the scores of all touched pairs up to date with a step."""
         self.kernels.naive_apply(self.struct, slot, feature, delta)
-
-
-def _lines(shape: tuple[int, int], dtype: np.dtype[Any]) -> Reals:
-    """Return zeros that begin with a cache line, so that a row of 32 or 64 bytes lies in one."""
-    size = shape[0] * shape[1] * dtype.itemsize
-    memory = np.zeros(size + 64, np.uint8)
-    begin = -memory.ctypes.data % 64
-    return memory[begin : begin + size].view(dtype).reshape(shape)
 
 
 @attrs.frozen(eq=False)

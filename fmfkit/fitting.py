@@ -139,7 +139,7 @@ def _record(problem: Problem, state: State, loss: float, report: RoundReport, se
 def _check_finite(solver: Solver, record: RoundRecord) -> None:
     if np.isfinite(record.objective):
         return
-    advice = "raise the regularizer's strength or use dtype='float64'"
+    advice = "scale scores and features down, lower init, raise the regularizer's strength, or use dtype='float64'"
     if hasattr(solver, "learning_rate"):
         advice = f"lower learning_rate, which is {solver.learning_rate}"
     raise DivergedError(f"the objective is {record.objective} after round {record.round}: {advice}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import functools
+import numbers
 import operator
 from collections.abc import Mapping
 from typing import Any, Literal, cast
@@ -24,6 +25,7 @@ from fmfkit.regularizers import Regularization
 from fmfkit.state import SideName
 
 INDEX_LIMIT = 2**31 - 1
+MOST_DIMENSIONS = 65536
 CHUNK_PAIRS = 4096
 """Rows are shared out between threads in chunks of about this many pairs."""
 
@@ -201,7 +203,7 @@ class Problem:
         indices. The other arguments are those of ``from_scipy``.
         """
         real = _precision(dtype)
-        rank = whole("rank", rank, least=1)
+        rank = whole("rank", rank, least=1, most=MOST_DIMENSIONS)
         loss = resolve("loss", loss)
         regularization = _regularization(regularizer)
         if duplicates not in ("error", "sum"):
@@ -210,10 +212,12 @@ class Problem:
         rows, cols, y, w = _observations(queries, targets, scores, weight, real)
         q, p = _shape(shape, rows, cols, X, Z)
         by_query, by_target = _group(rows, cols, y, w, (q, p), duplicates)
-        loss.check_targets(by_query.y)
+        loss.check_targets(frozen(by_query.y))
         _probe_loss(loss, by_query)
-        offset = _offset(loss.offset(by_query.y, by_query.weight) if offset is None else offset, real)
-        features = (_features(X, q, real), _features(Z, p, real))
+        if offset is None:
+            offset = loss.offset(frozen(by_query.y), None if w is None else frozen(cast(Reals, by_query.weight)))
+        offset = _offset(offset, real)
+        features = (_features("X", X, q, real), _features("Z", Z, p, real))
         _check_regularizers(regularization, *features)
         return cls(
             query=_side("query", by_query, features[0], rank, regularization.P,
@@ -266,7 +270,7 @@ class Problem:
         )
 
 
-def whole(name: str, value: Any, *, least: int) -> int:
+def whole(name: str, value: Any, *, least: int, most: int | None = None) -> int:
     """Return a whole number given by the caller, or say what is wrong with it."""
     try:
         number = operator.index(value)
@@ -274,6 +278,8 @@ def whole(name: str, value: Any, *, least: int) -> int:
         raise TypeError(f"{name}: expected a whole number, got {value!r}") from None
     if number < least:
         raise ValueError(f"{name}: expected at least {least}, got {number}")
+    if most is not None and number > most:
+        raise ValueError(f"{name}: expected at most {most}, got {number}")
     return number
 
 
@@ -285,7 +291,7 @@ def _precision(dtype: DTypeLike) -> np.dtype[Any]:
 
 
 def _offset(value: Any, dtype: np.dtype[Any]) -> float:
-    if not isinstance(value, int | float | np.number) or not abs(float(value)) <= float(np.finfo(dtype).max):
+    if not isinstance(value, numbers.Real) or not abs(float(value)) <= float(np.finfo(dtype).max):
         raise ValueError(f"offset: expected a number that {dtype} can hold, got {value!r}")
     return float(value)
 
@@ -309,10 +315,23 @@ def _coo(matrix: Matrix, name: str) -> sp.coo_array:
     return coo
 
 
+def _check_count(count: int, label: str) -> None:
+    if count > INDEX_LIMIT:
+        raise ValueError(f"{label}: {count} is more than the {INDEX_LIMIT} that 32-bit indices can number")
+
+
 def _check_format(matrix: Matrix, name: str) -> None:
     """Refuse a matrix that is not two-dimensional or whose index arrays contradict each other."""
     if matrix.ndim != 2:
         raise ValueError(f"{name}: expected two dimensions, got shape {matrix.shape}")
+    for size, label in zip(matrix.shape, ("rows", "columns"), strict=True):
+        _check_count(size, f"{label} of {name}")
+    if getattr(matrix, "format", None) == "coo":
+        for index, size in zip(matrix.coords, matrix.shape, strict=True):
+            if index.size and (index.min() < 0 or index.max() >= size):
+                raise ValueError(
+                    f"{name}: malformed sparse matrix: indices from {index.min()} to {index.max()} for a size of {size}"
+                )
     if hasattr(matrix, "check_format"):
         try:
             matrix.check_format(full_check=True)
@@ -322,6 +341,8 @@ def _check_format(matrix: Matrix, name: str) -> None:
 
 def _reals(name: str, values: ArrayLike, dtype: np.dtype[Any]) -> Reals:
     """Return ``values`` as a flat array of finite reals."""
+    if np.ma.is_masked(values):
+        raise ValueError(f"{name}: some values are masked; leave those pairs out")
     array = np.asarray(values)
     if array.ndim != 1:
         raise ValueError(f"{name}: expected a flat array, got shape {array.shape}")
@@ -415,9 +436,8 @@ def _shape(
         if described is not None and described != size:
             raise ValueError(f"{name}: {described} rows for {size} {what}")
         columns = sum(matrix.shape[1] for matrix in blocks.values()) if blocks else 0
-        for count, label in ((size, what), (columns, f"columns of {name}")):
-            if count > INDEX_LIMIT:
-                raise ValueError(f"{label}: {count} is more than the {INDEX_LIMIT} that 32-bit indices can number")
+        _check_count(size, what)
+        _check_count(columns, f"columns of {name}")
         if int(index.min()) < 0 or int(index.max()) >= size:
             bad = int(index.min()) if int(index.min()) < 0 else int(index.max())
             raise ValueError(f"{what}: index {bad} is out of range for {size} {what}")
@@ -431,15 +451,15 @@ def _group(
     """Return the pairs by query and by target."""
     index = (rows.astype(np.int32, copy=False), cols.astype(np.int32, copy=False))
 
-    def by_query(values: Reals) -> sp.csr_array:
+    def by_query(name: str, values: Reals) -> sp.csr_array:
         matrix = sp.coo_array((values, index), shape=shape).tocsr()  # tocsr adds up duplicates
         if matrix.nnz < len(values) and duplicates == "error":
             raise ValueError(_duplicate_message(rows, cols, len(values) - matrix.nnz))
         matrix.sort_indices()
-        _check_finite("scores", matrix.data)  # sums of duplicates may overflow
+        _check_finite(name, matrix.data)  # sums of duplicates may overflow
         return matrix
 
-    Y, W = by_query(y), None if w is None else by_query(w)
+    Y, W = by_query("scores", y), None if w is None else by_query("weight", w)
     Yt, Wt = Y.tocsc(), None if W is None else W.tocsc()
     return _pairs(Y, W, shape[0]), _pairs(Yt, Wt, shape[1])
 
@@ -464,7 +484,7 @@ def _pairs(Y: Any, W: Any, rows: int) -> Pairs:
     )  # fmt: skip
 
 
-def _features(blocks: Blocks | None, rows: int, dtype: np.dtype[Any]) -> Features:
+def _features(name: str, blocks: Blocks | None, rows: int, dtype: np.dtype[Any]) -> Features:
     if blocks is None:
         blocks = {"indicator": sp.eye_array(rows, dtype=dtype, format="csr")}
     offsets = np.concatenate([[0], np.cumsum([matrix.shape[1] for matrix in blocks.values()])])
@@ -472,6 +492,7 @@ def _features(blocks: Blocks | None, rows: int, dtype: np.dtype[Any]) -> Feature
     matrices = list(blocks.values())
     X = matrices[0].copy() if len(matrices) == 1 else sp.hstack(matrices, format="csr")  # never the caller's memory
     X.sum_duplicates()
+    _check_finite(name, X.data)
     if X.nnz <= INDEX_LIMIT:  # scipy may have chosen 64 bits, which cost twice the memory
         X.indices, X.indptr = X.indices.astype(np.int32, copy=False), X.indptr.astype(np.int32, copy=False)
     Xt = X.tocsc()
@@ -512,10 +533,12 @@ def _strengths(regularizer: Regularizer, features: Features, pairs: Pairs) -> Re
         strength *= 1 + np.bincount(features.row_index, weights=squares, minlength=features.cols)
     with np.errstate(over="ignore"):
         strength = strength.astype(pairs.y.dtype)
-    if not np.isfinite(strength).all():
+        net = max(getattr(regularizer, "l1", 1.0), getattr(regularizer, "l2", 1.0), 1.0)
+        fits = np.isfinite(strength * strength.dtype.type(net))
+    if not fits.all():
         raise ValueError(
-            f"regularizer: the strength of feature {int(np.flatnonzero(~np.isfinite(strength))[0])} is too large for "
-            f"{pairs.y.dtype}: scale the features down, or use scale='uniform'"
+            f"regularizer: the strength of feature {int(np.flatnonzero(~fits)[0])} is too large for {pairs.y.dtype}: "
+            "scale the features down, lower l1 and l2, or use scale='uniform'"
         )
     return cast(Reals, strength)
 
@@ -557,8 +580,11 @@ def frozen(array: Reals) -> Reals:
 
 def check_batch(component: Any, method: str, result: Any, shape: tuple[int, ...], *, scalar: bool = False) -> Any:
     """Return what a plugin's method gave for a batch, or say how it breaks its interface."""
-    got, values = np.shape(result), np.asarray(result)
-    wrong = None
+    try:
+        values = np.asarray(result)
+    except ValueError:
+        values = np.array(None)
+    got, wrong = values.shape, None
     if got != shape and not (scalar and got == ()):
         wrong = f"shape {got} for a batch of shape {shape}; it must return one number per element"
     elif values.dtype.kind not in "fiu":

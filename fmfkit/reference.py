@@ -36,6 +36,11 @@ class Reference(Solver):
     block: int = attrs.field(default=1, validator=[validators.instance_of(int), validators.ge(1)])
     """Algorithm 3 with this many dimensions at once."""
 
+    def refusals(self, problem: Problem) -> list[str]:
+        """Refuse other penalties than the elastic net for blocks."""
+        nets = all(type(side.factors.regularizer) is ElasticNet for side in problem.sides)
+        return [] if self.block == 1 or nets else ["with block > 1 the penalty of the factors must be an ElasticNet"]
+
     def prepare(self, problem: Problem, state: State) -> None:
         """Keep nothing."""
 
@@ -148,7 +153,7 @@ def block_side(
         v = V[pairs.j, side.bias_slot]
         algorithm_3(problem, pairs, X, W, problem.rank, side.bias, v, score, [*shared, *singly])
     net = side.factors.regularizer
-    assert isinstance(net, ElasticNet)
+    assert isinstance(net, ElasticNet)  # or refused
     for begin in range(0, problem.rank, width):
         K = slice(begin, min(begin + width, problem.rank))
         v = V[pairs.j, K]

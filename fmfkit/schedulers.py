@@ -76,8 +76,11 @@ def checked_partition(
     scheduler: PartitionScheduler, features: Features, round: int, rng: np.random.Generator
 ) -> Partition:
     """Return the scheduler's partition, without its empty sets; refuse one that is none."""
-    partition = scheduler.partition(features, round, rng)
     who = f"{type(scheduler).__module__}.{type(scheduler).__qualname__}.partition"
+    try:
+        partition = scheduler.partition(features, round, rng)
+    except (TypeError, ValueError) as error:
+        raise PluginContractError(f"{who} failed: {error}") from error
     if not isinstance(partition, Partition):
         raise PluginContractError(f"{who} returned {type(partition).__name__}, expected a fmfkit Partition")
     order, offsets = partition.order, partition.offsets

@@ -130,6 +130,8 @@ class State:
     def check_values(self, problem: Problem) -> None:
         """Refuse values that the precision of ``problem`` cannot hold."""
         for name, W in (("P", self.P), ("Q", self.Q)):
+            if not isinstance(W, np.ndarray):
+                raise TypeError(f"init: {name} must be an array, got {type(W).__name__}")
             with np.errstate(over="ignore"):
                 if not np.isfinite(W.astype(problem.dtype)).all():
                     raise ValueError(

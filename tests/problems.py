@@ -98,7 +98,7 @@ def large(dtype: str = "float32", loss: object = "square") -> Problem:
         (rng.normal(size=2 * q), rng.integers(40, size=2 * q), np.arange(0, 2 * q + 1, 2)), shape=(q, 40)
     )
     options = {
-        "rank": 3,
+        "rank": 11,
         "X": {"everyone": everyone, "groups": groups, "id": sp.eye_array(q)},
         "dtype": dtype,
         "loss": loss,

@@ -143,6 +143,11 @@ BAD = [
     ({"loss": losses.Square}, TypeError, r"loss: expected a Loss .* write Square\(\)"),
     ({"regularizer": "elasticnet"}, UnknownNameError, "did you mean 'elastic_net'"),
     ({"regularizer": ElasticNet(blocks={"indicatr": 2})}, ValueError, "no feature block 'indicatr'.*'indicator'"),
+    ({"rank": 2**70}, ValueError, "rank: expected at most 65536"),
+    ({"offset": 1j}, ValueError, "offset: expected a number that float32 can hold"),
+    ({"scores": np.ma.masked_less([1.0, 2.0, 3.0], 2)}, ValueError, "scores: some values are masked"),
+    ({"X": sp.coo_array((2**31, 2))}, ValueError, "rows of X: 2147483648 is more than"),
+    ({"regularizer": ElasticNet(l2=1e39)}, ValueError, "the strength of feature 0 is too large for float32"),
     ({"shape": 5}, ValueError, r"shape: expected \(number of queries, number of targets\), got 5"),
     ({"shape": (2, 3, 4)}, ValueError, "shape: expected"),
     ({"offset": "a"}, ValueError, "offset: expected a number that float32 can hold, got 'a'"),
@@ -183,6 +188,10 @@ def test_malformed_index_arrays_are_refused():
     X.indices[1] = 10_000_000
     with pytest.raises(ValueError, match="X: malformed sparse matrix"):
         build(X=X)
+    coordinates = sp.coo_array(np.eye(2))
+    coordinates.coords[0][1] = 10_000_000
+    with pytest.raises(ValueError, match="X: malformed sparse matrix: indices from 0 to 10000000 for a size of 2"):
+        build(X=coordinates)
     bad = Y.copy()
     bad.indices[0] = 99
     with pytest.raises(ValueError, match="Y: malformed sparse matrix"):
@@ -204,8 +213,14 @@ def test_the_problem_shares_no_memory_with_the_caller_s_features():
 
 
 def test_duplicates_whose_sum_overflows_are_refused():
+    twice = {"queries": [0, 0], "targets": [0, 0], "rank": 1, "duplicates": "sum"}
     with pytest.raises(ValueError, match="scores: 1 of 1 values"):
-        Problem.from_coo([0, 0], [0, 0], [3e38, 3e38], rank=1, duplicates="sum")
+        Problem.from_coo(**twice, scores=[3e38, 3e38])
+    with pytest.raises(ValueError, match="weight: 1 of 1 values"):
+        Problem.from_coo(**twice, scores=[1, 1], weight=[3e38, 3e38])
+    X = sp.csr_array((np.array([3e38, 3e38, 1]), np.array([0, 0, 1]), np.array([0, 2, 3])), shape=(2, 2))
+    with pytest.raises(ValueError, match="X: 1 of 2 values"):
+        build(X=X, regularizer=ElasticNet(scale="uniform"))
 
 
 def test_small_weights_beside_huge_ones_keep_their_rows_totals():
@@ -255,6 +270,11 @@ class InPlace(NumpySquare):
         return 2 * score
 
 
+class Ragged(NumpySquare):
+    def gradient(self, score, y):
+        return [[1.0], [2.0, 3.0], []]
+
+
 class OneNumber(NumpySquare):
     def gradient(self, score, y):
         return 0.0
@@ -266,6 +286,7 @@ class OneNumber(NumpySquare):
         (WrongShape(), r"WrongShape.gradient returned shape \(3, 2\) for a batch of shape \(3,\)"),
         (OneNumber(), r"OneNumber.gradient returned shape \(\) for a batch of shape \(3,\)"),
         (NotNumbers(), "NotNumbers.value returned <U1, expected real numbers"),
+        (Ragged(), r"Ragged.gradient returned shape \(\) for a batch"),
         (Nan(), "Nan.gradient returned NaN or infinite values"),
         (Concave(), "Concave.curvature returned -2.0, expected no negative curvature"),
     ],

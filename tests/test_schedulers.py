@@ -105,6 +105,16 @@ def test_a_partition_takes_feature_numbers_only(order, error, message):
         Partition.from_sets([order])
 
 
+class Floating(PartitionScheduler):
+    def partition(self, features, round, rng):
+        return Partition(np.arange(features.cols) + 0.5, [0, features.cols])
+
+
+def test_a_scheduler_that_makes_no_partition_is_named():
+    with pytest.raises(PluginContractError, match=r"Floating\.partition failed: a partition is made of whole numbers"):
+        checked_partition(Floating(), Case().build().X, 0, np.random.default_rng(0))
+
+
 def test_sizes_may_be_numpy_s_numbers():
     assert schedulers.RandomPartition(np.int64(5)) == schedulers.RandomPartition(5)
 

@@ -14,7 +14,7 @@ from numpy_plugins import NonNegative, NumpyLogistic, NumpyRidge, NumpySquare, P
 from problems import Case, cases, large
 
 from fmfkit import Problem, fit, reference, schedulers, solvers
-from fmfkit.errors import DivergedError
+from fmfkit.errors import DivergedError, IncompatibleError
 from fmfkit.regularizers import ElasticNet
 
 DESCENT = [
@@ -134,6 +134,29 @@ def test_pl2m_by_blocks_equals_the_reference_by_blocks(case, size, large_rank):
     oracle = solvers.Reference(algorithm=3, scheduler=schedulers.RandomPartition(size), block=8)
     native, expected = (fit(problem, solver=s, rounds=2, threads=2) for s in (pl2m(size, block=8), oracle))
     assert_close(native, expected, case.dtype)
+
+
+def test_pl2m_by_blocks_equals_the_reference_where_columns_are_cut():
+    rng = np.random.default_rng(3)
+    i = np.repeat(np.arange(5000), 2)
+    X = {"dense": rng.normal(size=(5000, 6)), "some": sp.random_array((5000, 3), density=0.3, rng=rng)}
+    problem = Problem.from_coo(
+        i, (7 * i + np.arange(10_000) % 2) % 23, rng.normal(size=10_000), X=X, rank=9, dtype="float64"
+    )
+    oracle = solvers.Reference(algorithm=3, scheduler=schedulers.RandomPartition(5), block=8)
+    assert_close(*(fit(problem, solver=s, rounds=1, threads=2) for s in (pl2m(5, block=8), oracle)))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("l2", [0.0, 1e-6, 1e-3])
+@pytest.mark.parametrize("loss", ["square", "logistic"])
+def test_objective_never_rises_where_rows_have_fewer_pairs_than_dimensions(loss, l2, dtype):
+    rng = np.random.default_rng(0)
+    i, j = np.divmod(rng.choice(1000 * 300, 3000, replace=False), 300)
+    y = 3 + rng.normal(size=3000) if loss == "square" else rng.integers(0, 2, 3000).astype(float)
+    net = ElasticNet(l2=l2, scale="uniform")
+    problem = Problem.from_coo(i, j, y, shape=(1000, 300), rank=16, regularizer=net, loss=loss, dtype=dtype)
+    assert_never_rises(fit(problem, solver=pl2m(100, block=8), rounds=6, threads=1), dtype)
 
 
 @few
@@ -265,12 +288,12 @@ def problem_strength(problem, query, case):
     return 1.0 + counts if case.scale == "observations" else np.ones(len(counts))
 
 
-@given(copies=st.integers(1, 6))
-def test_duplicated_features_leave_each_a_fair_share_and_disjoint_ones_everything(copies):
+@given(copies=st.integers(1, 6), bias=st.booleans(), block=blocks)
+def test_duplicated_features_leave_each_a_fair_share_and_disjoint_ones_everything(copies, bias, block):
     rng = np.random.default_rng(0)
     i, j = np.divmod(np.arange(60), 6)
-    options = {"rank": 2, "dtype": "float64", "query_bias": True, "target_bias": True}
-    everything = solvers.PL2M(scheduler=schedulers.RandomPartition(100), block=1)
+    options = {"rank": 2, "dtype": "float64", "query_bias": bias, "target_bias": bias}
+    everything = solvers.PL2M(scheduler=schedulers.RandomPartition(100), block=block)
     same = np.repeat(rng.normal(size=(10, 1)), copies, axis=1)
     problem = Problem.from_coo(i, j, rng.normal(size=60), X=same, **options)
     eta = fit(problem, solver=everything, rounds=1).history[-1].eta
@@ -295,6 +318,17 @@ def test_sigma_is_one_on_one_thread_and_tells_imbalance_on_more():
     assert 1.0 <= shared_out.sigma < 1.1
     too_small_to_share = fit(problem, solver=pl2m(500), rounds=1, threads=2).history[-1]
     assert shared_out.sigma < too_small_to_share.sigma <= 2.0
+
+
+def test_blocks_share_out_smaller_sets():
+    i = np.arange(200)
+    shared = {"X": np.ones((200, 8)), "Z": np.ones((5, 1))}  # 1600 non-zeros in a set
+    problem = Problem.from_coo(i, i % 5, i % 3, **shared, rank=8)
+    sigma = {
+        block: fit(problem, solver=pl2m(8, block=block), rounds=1, threads=2).history[-1].sigma for block in BLOCKS
+    }
+    assert sigma[1] == 2.0
+    assert sigma[8] == pytest.approx(1.0, abs=0.01)
 
 
 def test_l1_makes_exact_zeros_and_the_record_counts_them():
@@ -396,6 +430,21 @@ def test_an_interrupt_during_a_numpy_loss_is_not_swallowed(solver):
         fit(Case().build(loss=Interrupting()), solver=solver, rounds=1)
 
 
+class Greedy(NumpyRidge):
+    """Tries to write to what it is given."""
+
+    def T(self, x, y, w, strength=1.0):
+        step = super().T(x, y, w, strength)
+        w += step
+        return step
+
+
+@pytest.mark.parametrize("solver", ["naive", "sgd"])
+def test_a_regularizer_cannot_write_to_the_parameters(solver):
+    with pytest.raises(ValueError, match="read-only"):
+        fit(Case().build(regularizer=Greedy()), solver=solver, rounds=1)
+
+
 class Failing(NumpySquare):
     def gradient(self, score, y):
         if len(y) == 1:
@@ -407,6 +456,11 @@ class Failing(NumpySquare):
 def test_an_error_in_a_numpy_loss_reaches_the_caller_of_a_stochastic_solver(solver):
     with pytest.raises(RuntimeError, match="the plugin failed"):
         fit(Case().build(loss=Failing()), solver=solver, rounds=1)
+
+
+def test_the_reference_refuses_blocks_with_other_penalties():
+    with pytest.raises(IncompatibleError, match="must be an ElasticNet"):
+        fit(Case().build(regularizer=NumpyRidge()), solver=solvers.Reference(block=8))
 
 
 @pytest.mark.parametrize("algorithm", [0, 4])

@@ -310,35 +310,42 @@ static void FN(block_sweep)(const fmf_block *b, const fmf_dimension *k, int thre
 
 /* ---- a row's own feature ---- */
 
-/* Solves (x^2 A + l2 I) delta = -(x G + l2 w) by elimination; a dimension in which nothing curves stays. */
-static inline void FN(solve_row)(const REAL *G, const REAL *A, REAL x, REAL l2, const REAL *w, int64_t size, REAL *delta) {
+/* Solves (x^2 A + l2 I) delta = -(x G + l2 w) by elimination.  Tells whether the answer can be trusted: along delta the
+   bound must be least near delta, which rounding in a nearly singular system may spoil. */
+static inline int FN(solve_row)(const REAL *G, const REAL *A, REAL x, REAL l2, const REAL *w, int64_t size, REAL *delta) {
     bvec M[B];
-    REAL right[B], largest = 0;
+    REAL right[B];
     for (int k = 0; k < B; k++) {
         M[k] = (bvec){0};
         FN(badd)(&M[k], x * x, FN(bload)(A + k * B));
-        M[k].part[k / LANES][k % LANES] += l2;
+        M[k].part[k / LANES][k % LANES] += k < size ? l2 : 1; /* past the rank: delta = 0 */
         right[k] = k < size ? -(x * G[k] + l2 * w[k]) : 0;
-        if (M[k].part[k / LANES][k % LANES] > largest) largest = M[k].part[k / LANES][k % LANES];
     }
-    const REAL least = largest * (sizeof(REAL) == 4 ? (REAL)1e-6 : (REAL)1e-14);
-    int alive[B];
     for (int k = 0; k < B; k++) {
         const REAL pivot = M[k].part[k / LANES][k % LANES];
-        alive[k] = pivot > least;
-        if (!alive[k]) continue;
-        const REAL inverse = (REAL)1.0 / pivot;
-        for (int r = 0; r < B; r++) {
-            if (r == k) continue;
-            const REAL factor = -M[r].part[k / LANES][k % LANES] * inverse;
+        if (!(pivot > 0)) return 0;
+        for (int r = k + 1; r < B; r++) {
+            const REAL factor = -M[r].part[k / LANES][k % LANES] / pivot;
             FN(badd)(&M[r], factor, M[k]);
             right[r] += factor * right[k];
         }
     }
-    for (int k = 0; k < B; k++) delta[k] = alive[k] ? right[k] / M[k].part[k / LANES][k % LANES] : 0;
+    for (int k = B - 1; k >= 0; k--) {
+        REAL rest = right[k];
+        for (int l = k + 1; l < B; l++) rest -= M[k].part[l / LANES][l % LANES] * delta[l];
+        delta[k] = rest / M[k].part[k / LANES][k % LANES];
+    }
+    double slope = 0.0, curvature = 0.0;
+    for (int k = 0; k < size; k++) {
+        double row = (double)l2 * (double)delta[k];
+        for (int l = 0; l < size; l++) row += (double)x * (double)x * (double)A[k * B + l] * (double)delta[l];
+        slope += ((double)x * (double)G[k] + (double)l2 * (double)w[k]) * (double)delta[k];
+        curvature += (double)delta[k] * row;
+    }
+    return slope == 0 ? curvature == 0 : -slope > 0.5 * curvature && -slope < 2.0 * curvature;
 }
 
-/* With an l1 term: sweeps over the dimensions with T, each from where the one before left it. */
+/* Sweeps over the dimensions with T, each from where the one before left it: never raises the bound. */
 static inline void FN(sweep_row)(const REAL *G, const REAL *A, REAL x, REAL l1, REAL l2, const REAL *w, int64_t size,
                                  REAL *delta) {
     enum { SWEEPS = 2 };
@@ -363,8 +370,7 @@ static inline int FN(own_step)(const fmf_block *b, const fmf_dimension *k, int64
     REAL *w = (REAL *)b->d.parameters + s * b->d.width + k->column, delta[B];
     const REAL x = ((const REAL *)b->own_value)[i], strength = ((const REAL *)k->strength)[s];
     const REAL l1 = (REAL)k->l1 * strength, l2 = (REAL)k->l2 * strength;
-    if (l1 > 0) FN(sweep_row)(G, A, x, l1, l2, w, size, delta);
-    else FN(solve_row)(G, A, x, l2, w, size, delta);
+    if (l1 > 0 || !FN(solve_row)(G, A, x, l2, w, size, delta)) FN(sweep_row)(G, A, x, l1, l2, w, size, delta);
     for (int l = 0; l < size; l++) {
         w[l] += delta[l];
         move[l] += x * delta[l];
@@ -406,6 +412,20 @@ static void FN(bias_step)(const fmf_block *b, const fmf_dimension *bias, int thr
 #pragma omp barrier
 }
 
+/* Without a bias, eta is taken in the first dimension of the first block. */
+static void FN(block_eta)(const fmf_block *b, int thread, int team) {
+    const int64_t rows = b->d.pairs.rows;
+    const REAL *A = b->A;
+    REAL *GH = b->d.GH;
+    for (int64_t i = rows * thread / team; i < rows * (thread + 1) / team; i++) {
+        GH[2 * i] = 0;
+        GH[2 * i + 1] = A[i * B * B];
+    }
+#pragma omp barrier
+    FN(measure_eta)(&b->d, thread, team);
+#pragma omp barrier
+}
+
 static void FN(block_descend)(const fmf_block *b, const fmf_dimension *bias, const fmf_dimension *factors, int32_t threads) {
 #pragma omp parallel num_threads(threads)
     {
@@ -417,6 +437,7 @@ static void FN(block_descend)(const fmf_block *b, const fmf_dimension *bias, con
 #pragma omp barrier
             FN(block_pass)(b, k.column > 0, bias && k.column == 0, thread, team);
 #pragma omp barrier
+            if (!bias && k.column == 0 && b->d.eta && b->d.plan.sets) FN(block_eta)(b, thread, team);
             FN(block_sweep)(b, &k, thread, team);
 #pragma omp barrier
             FN(own_steps)(b, &k, thread, team);

@@ -38,12 +38,11 @@ static inline void FN(add_dots)(const int32_t *other, REAL *score, int64_t n, co
     }
 }
 
-static int32_t FN(embed)(const fmf_features *X, const void *parameters, int64_t rank, void *embedding, int64_t stride,
-                         int64_t bias_slot, int32_t threads) {
+static void FN(embed)(const fmf_features *X, const void *parameters, int64_t rank, void *embedding, int64_t stride,
+                      int64_t bias_slot, void *scratch, int32_t threads) {
     const REAL *value = X->row_value;
     const int64_t width = rank + (bias_slot >= 0);
-    REAL *U = embedding, *panel = new_lines(X->cols * PANEL * (int64_t)sizeof *panel);
-    if (!panel) return FMF_OUT_OF_MEMORY;
+    REAL *U = embedding, *panel = scratch;
 #pragma omp parallel num_threads(threads)
     {
         const int thread = FMF_THREAD, team = FMF_TEAM;
@@ -67,16 +66,13 @@ static int32_t FN(embed)(const fmf_features *X, const void *parameters, int64_t 
 #pragma omp barrier
         }
     }
-    free(panel);
-    return FMF_OK;
 }
 
 static double FN(scores)(const fmf_pairs *pairs, int32_t loss, const void *own, const void *other, int64_t other_rows,
-                         int64_t stride, double offset, void *score, double *chunk_loss, int32_t threads) {
+                         int64_t stride, double offset, void *score, double *chunk_loss, void *scratch, int32_t threads) {
     const REAL *U = own, *y = pairs->y, *weight = pairs->weight;
-    REAL *s = score, *panel = new_lines(other_rows * PANEL * (int64_t)sizeof *panel);
+    REAL *s = score, *panel = scratch;
     double total = 0.0;
-    if (!panel) return NAN;
 #pragma omp parallel num_threads(threads)
     {
         const int thread = FMF_THREAD, team = FMF_TEAM;
@@ -107,7 +103,6 @@ static double FN(scores)(const fmf_pairs *pairs, int32_t loss, const void *own, 
         }
     }
     for (int64_t c = 0; c < pairs->chunks; c++) total += chunk_loss[c];
-    free(panel);
     return total;
 }
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from fmfkit import _native
 from fmfkit.interfaces import Reals
-from fmfkit.problem import Pairs, Problem, Side, check_batch
+from fmfkit.problem import Pairs, Problem, Side, check_batch, frozen
 from fmfkit.solvers.descent import CoordinateDescent, SideWorkspace, Workspace, refresh_gradients
 from fmfkit.state import State
 
@@ -46,8 +46,8 @@ class Naive(CoordinateDescent):
         sums = descent.naive_sums(dimension.slot, feature, beta)
         x, y = (np.array([value], W.dtype) for value in sums)
         regularizer, strength = dimension.part.regularizer, dimension.part.strength
-        w = W[feature : feature + 1, dimension.column]
-        step = regularizer.T(x, y, w, strength[feature : feature + 1])
+        w = frozen(W[feature : feature + 1, dimension.column])
+        step = regularizer.T(x, y, w, frozen(strength[feature : feature + 1]))
         return float(check_batch(regularizer, "T", step, (1,))[0])
 
 

@@ -63,11 +63,12 @@ class PL2M(CoordinateDescent):
         return Quantiles.of(np.concatenate([workspace.query.buffers.eta, workspace.target.buffers.eta]))
 
     def _sigma(self, state: State, workspace: Workspace) -> float | None:
-        plans = [plan for plan in (workspace.query.plan, workspace.target.plan) if plan]
-        work = [plan.features.nonzeros for plan in plans]
+        sides = [side for side in (workspace.query, workspace.target) if side.plan]
+        work = [side.plan.start[-1] for side in sides if side.plan]
         if not sum(work):
             return None
-        return float(np.average([plan.imbalance(state.threads) for plan in plans], weights=work))
+        sigma = [side.plan.imbalance(state.threads, self.block if side.block else 1) for side in sides if side.plan]
+        return float(np.average(sigma, weights=work))
 
 
 def lay_out(scheduler: PartitionScheduler, state: State, mine: SideWorkspace) -> None:
