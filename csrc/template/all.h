@@ -30,19 +30,19 @@ static inline REAL FN(add_lanes)(vec a) {
     return a[0];
 }
 
-/* Lane l of the result is the sum of the lanes of v[l], LANES vectors at once: two vectors at a time become one that holds
-   sums of two lanes of either, until one is left. */
-static inline vec FN(add_each)(vec *v) {
+/* Two vectors become one that holds sums of two lanes of either. */
+static inline vec FN(fold)(vec a, vec b, int step) {
     const ivec low[] = ADD_EACH_LOW, high[] = ADD_EACH_HIGH;
-#pragma GCC unroll 3
-    for (int step = 0; (1 << step) < LANES; step++) {
-#pragma GCC unroll 4
-        for (int n = 0; n < LANES; n += 2 << step) { /* unrolled, the shuffles are constants: an instruction each */
-            const vec a = v[n], b = v[n + (1 << step)];
-            v[n] = FN(shuffle)(a, b, low[step]) + FN(shuffle)(a, b, high[step]);
-        }
-    }
-    return v[0];
+    return FN(shuffle)(a, b, low[step]) + FN(shuffle)(a, b, high[step]);
+}
+
+/* Lane l of the result is the sum of the lanes of v[l], LANES vectors at once.  Written out, so that every shuffle is a
+   constant and takes an instruction. */
+static inline vec FN(add_each)(const vec *v) {
+    const vec first = FN(fold)(FN(fold)(v[0], v[1], 0), FN(fold)(v[2], v[3], 0), 1);
+    if (LANES == 4) return first;
+    const vec second = FN(fold)(FN(fold)(v[LANES - 4], v[LANES - 3], 0), FN(fold)(v[LANES - 2], v[LANES - 1], 0), 1);
+    return FN(fold)(first, second, LANES == 4 ? 0 : 2);
 }
 
 static inline REAL FN(dot)(const REAL *a, const REAL *b, int64_t n) {
