@@ -146,7 +146,10 @@ def _one_hot(category: NDArray[Any]) -> sp.csr_array:
 
 
 def _draw_pairs(rng: np.random.Generator, q: int, p: int, n: int) -> tuple[Pairs, NDArray[np.bool_]]:
-    """Draw about n different pairs, some queries and targets far more active than others, and which are for testing."""
+    """Draw different pairs, some queries and targets far more active than others: about n for training, and a tenth of
+    all for testing; tell which these are.
+    """
+    n = int(n / 0.9)
     activity = rng.lognormal(0, 1.4, q)
     for _ in range(5):  # no query takes more than half of the targets; the others make up for it
         activity = np.minimum(activity / activity.sum() * n, p / 2)
