@@ -9,10 +9,11 @@ import attrs
 import numpy as np
 
 from fmfkit import _native
+from fmfkit.checks import whole
 from fmfkit.errors import DivergedError, IncompatibleError, PluginContractError
 from fmfkit.interfaces import Solver
 from fmfkit.model import Model
-from fmfkit.problem import Problem, whole
+from fmfkit.problem import Problem
 from fmfkit.registry import resolve
 from fmfkit.state import RoundRecord, RoundReport, State
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import difflib
 import functools
 import numbers
-import operator
 from collections.abc import Mapping
 from typing import Any, Literal, cast
 
@@ -18,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from fmfkit.errors import PluginContractError
+from fmfkit.checks import check_batch, frozen, whole
 from fmfkit.interfaces import Loss, Reals, Regularizer
 from fmfkit.registry import resolve
 from fmfkit.regularizers import Regularization
@@ -268,19 +267,6 @@ class Problem:
             f"<Problem {self.query.pairs.rows} queries x {self.target.pairs.rows} targets, {self.pairs} pairs, "
             f"{self.X.cols} + {self.Z.cols} features, rank {self.rank}, {self.loss!r}, {self.dtype}>"
         )
-
-
-def whole(name: str, value: Any, *, least: int, most: int | None = None) -> int:
-    """Return a whole number given by the caller, or say what is wrong with it."""
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise TypeError(f"{name}: expected a whole number, got {value!r}") from None
-    if number < least:
-        raise ValueError(f"{name}: expected at least {least}, got {number}")
-    if most is not None and number > most:
-        raise ValueError(f"{name}: expected at most {most}, got {number}")
-    return number
 
 
 def _precision(dtype: DTypeLike) -> np.dtype[Any]:
@@ -569,35 +555,6 @@ def _probe_loss(loss: Loss, pairs: Pairs) -> None:
     for method in ("value", "gradient", "curvature"):
         result = getattr(loss, method)(frozen(score), frozen(y))
         check_batch(loss, method, result, y.shape, scalar=method == "curvature")
-
-
-def frozen(array: Reals) -> Reals:
-    """Return a view that a plugin cannot write to."""
-    view = array.view()
-    view.flags.writeable = False
-    return view
-
-
-def check_batch(component: Any, method: str, result: Any, shape: tuple[int, ...], *, scalar: bool = False) -> Any:
-    """Return what a plugin's method gave for a batch, or say how it breaks its interface."""
-    try:
-        values = np.asarray(result)
-    except ValueError:
-        values = np.array(None)
-    got, wrong = values.shape, None
-    if got != shape and not (scalar and got == ()):
-        wrong = f"shape {got} for a batch of shape {shape}; it must return one number per element"
-    elif values.dtype.kind not in "fiu":
-        wrong = f"{values.dtype}, expected real numbers"
-    elif method != "penalty" and not np.isfinite(values).all():  # a penalty may forbid values
-        wrong = "NaN or infinite values"
-    elif method == "curvature" and (values < 0).any():
-        wrong = f"{values.min()}, expected no negative curvature"
-    if wrong:
-        raise PluginContractError(
-            f"{type(component).__module__}.{type(component).__qualname__}.{method} returned {wrong}"
-        )
-    return result
 
 
 __all__ = ["Features", "Pairs", "Part", "Problem", "Side"]

@@ -12,9 +12,10 @@ import numpy as np
 from attrs import validators
 from numpy.typing import NDArray
 
+from fmfkit.checks import check_batch
 from fmfkit.interfaces import PartitionScheduler, Solver
 from fmfkit.losses import Logistic
-from fmfkit.problem import Features, Part, Problem, Side, check_batch
+from fmfkit.problem import Features, Part, Problem, Side
 from fmfkit.registry import resolve
 from fmfkit.regularizers import ElasticNet
 from fmfkit.schedulers import RandomPartition, checked_partition

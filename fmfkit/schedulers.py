@@ -5,9 +5,10 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
+from fmfkit.checks import whole
 from fmfkit.errors import PluginContractError
 from fmfkit.interfaces import Partition, PartitionScheduler
-from fmfkit.problem import Features, whole
+from fmfkit.problem import Features
 
 
 def _size(given: int) -> int:

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fmfkit import _native
+from fmfkit.checks import check_batch, frozen
 from fmfkit.interfaces import Reals, Solver
-from fmfkit.problem import Problem, Side, check_batch, frozen
+from fmfkit.problem import Problem, Side
 from fmfkit.state import Quantiles, RoundReport, State
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from fmfkit import _native
+from fmfkit._native import stochastic
 from fmfkit.problem import Problem
 from fmfkit.solvers.sgd import StochasticSolver
 from fmfkit.state import RoundReport, State
@@ -35,7 +35,7 @@ class Hogwild(StochasticSolver):
         """Visit every pair once: pair (a t + b) mod |O| in step t, with a and b drawn from the seed."""
         touches, row_of = workspace
         multiplier, shift = affine_order(problem.pairs, state.rng("query"))
-        _native.stochastic_round(
+        stochastic.stochastic_round(
             problem, state.P, state.Q, touches, self.rate(state), state.threads,
             row_of=row_of, multiplier=multiplier, shift=shift,
         )  # fmt: skip

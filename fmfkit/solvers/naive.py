@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fmfkit import _native
+from fmfkit.checks import check_batch, frozen
 from fmfkit.interfaces import Reals
-from fmfkit.problem import Pairs, Problem, Side, check_batch, frozen
+from fmfkit.problem import Pairs, Problem, Side
 from fmfkit.solvers.descent import CoordinateDescent, SideWorkspace, Workspace, refresh_gradients
 from fmfkit.state import State
 

@@ -12,8 +12,9 @@ import numpy as np
 from attrs import validators
 
 from fmfkit import _native
+from fmfkit.checks import check_batch, frozen
 from fmfkit.interfaces import PartitionScheduler, Reals
-from fmfkit.problem import Problem, Side, check_batch, frozen
+from fmfkit.problem import Problem, Side
 from fmfkit.registry import resolve
 from fmfkit.schedulers import RandomPartition, checked_partition
 from fmfkit.solvers.descent import CoordinateDescent, SideWorkspace, Workspace, refresh_gradients

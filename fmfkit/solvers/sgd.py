@@ -13,7 +13,7 @@ import attrs
 import numpy as np
 from attrs import validators
 
-from fmfkit import _native
+from fmfkit._native import stochastic
 from fmfkit.interfaces import Solver
 from fmfkit.problem import Problem
 from fmfkit.state import RoundReport, State
@@ -36,7 +36,7 @@ class StochasticSolver(Solver):
 
     def prepare(self, problem: Problem, state: State) -> Any:
         """Find the penalty's share in each touch of a feature."""
-        return tuple(_native.Touches.of(side) for side in problem.sides)
+        return tuple(stochastic.Touches.of(side) for side in problem.sides)
 
     def rate(self, state: State) -> float:
         """Return this round's learning rate."""
@@ -54,5 +54,5 @@ class SGD(StochasticSolver):
     def round(self, problem: Problem, state: State, workspace: Any) -> RoundReport:
         """Visit every query once, in an order drawn from the seed."""
         order = state.rng("query").permutation(problem.query.pairs.rows).astype(np.int32)
-        _native.stochastic_round(problem, state.P, state.Q, workspace, self.rate(state), state.threads, order=order)
+        stochastic.stochastic_round(problem, state.P, state.Q, workspace, self.rate(state), state.threads, order=order)
         return RoundReport()
