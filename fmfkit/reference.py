@@ -16,16 +16,11 @@ from fmfkit.checks import check_batch
 from fmfkit.interfaces import PartitionScheduler, Solver
 from fmfkit.losses import Logistic
 from fmfkit.problem import Features, Part, Problem, Side
-from fmfkit.registry import resolve
 from fmfkit.regularizers import ElasticNet
-from fmfkit.schedulers import RandomPartition, checked_partition
+from fmfkit.schedulers import RandomPartition, by_name, checked_partition
 from fmfkit.state import RoundReport, State
 
 Array = NDArray[np.float64]
-
-
-def _scheduler(given: PartitionScheduler | str) -> PartitionScheduler:
-    return resolve("scheduler", given)
 
 
 @attrs.frozen(kw_only=True)
@@ -33,7 +28,7 @@ class Reference(Solver):
     """The paper's algorithm 1, 2 or 3 in plain NumPy and double precision."""
 
     algorithm: Literal[1, 2, 3] = attrs.field(default=3, validator=validators.in_((1, 2, 3)))
-    scheduler: PartitionScheduler = attrs.field(factory=RandomPartition, converter=_scheduler)
+    scheduler: PartitionScheduler = attrs.field(factory=RandomPartition, converter=by_name)
     block: int = attrs.field(default=1, validator=[validators.instance_of(int), validators.ge(1)])
     """Algorithm 3 with this many dimensions at once."""
 

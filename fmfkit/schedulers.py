@@ -9,6 +9,7 @@ from fmfkit.checks import whole
 from fmfkit.errors import PluginContractError
 from fmfkit.interfaces import Partition, PartitionScheduler
 from fmfkit.problem import Features
+from fmfkit.registry import resolve
 
 
 def _size(given: int) -> int:
@@ -71,6 +72,11 @@ class InOrder(PartitionScheduler):
     def partition(self, features: Features, round: int, rng: np.random.Generator) -> Partition:
         """Cut the columns into sets."""
         return Partition(np.arange(features.cols), np.append(np.arange(0, features.cols, self.size), features.cols))
+
+
+def by_name(given: PartitionScheduler | str) -> PartitionScheduler:
+    """Return a scheduler given as itself or by name."""
+    return resolve("scheduler", given)
 
 
 def checked_partition(

@@ -280,7 +280,7 @@ static void FN(block_sweep)(const fmf_block *b, const fmf_dimension *k, int thre
     int alone = 0; /* the sets before were the first thread's */
     for (int64_t S = 0; S < plan->sets; S++) {
         const int64_t size = plan->start[plan->set_ptr[S + 1]] - plan->start[plan->set_ptr[S]];
-        const int cut = plan->cut[plan->set_ptr[S + 1]] > plan->cut[plan->set_ptr[S]];
+        const int cut = FN(has_cut)(plan, S);
         if (size * B < FMF_SMALL_SET || team == 1) {
             if (thread == 0) {
                 FN(block_feature_phase)(b, k, S, 0, 1);

@@ -167,6 +167,12 @@ def loss_code(loss: Loss) -> int:
     return codes.get(type(loss), EXTERNAL)
 
 
+def curvature_of_first(problem: Problem) -> Any:
+    """Return the loss's curvature at the first pair: a number, or an array if it has one for each."""
+    y = problem.query.pairs.y[:1]
+    return problem.loss.curvature(np.zeros_like(y), frozen(y))
+
+
 def is_native(regularizer: Regularizer) -> bool:
     """Tell whether the kernels know this regularizer's T."""
     return type(regularizer) is ElasticNet
@@ -554,10 +560,9 @@ class BlockDescent:
         side, dtype = self.side, self.problem.dtype
         if self.plan is not None and partition is not None:
             self.plan.lay_out(self.ownership.without_owned(partition), threads, runs=True)
-        curvature = float(self.problem.loss.curvature(side.pairs.y[:1] * 0, side.pairs.y[:1]))
         descent = Descent(
             self.problem, side, W, other, score, self.buffers, plan=self.plan, gradient=None, curvature=None,
-            beta=curvature, threads=threads, wide=BLOCK,
+            beta=float(curvature_of_first(self.problem)), threads=threads, wide=BLOCK,
         )  # fmt: skip
         largest = self.plan.largest_set if self.plan else 0
         portions = -(-self.plan.most_runs // lib.FMF_RUNS) if self.plan else 0

@@ -7,7 +7,6 @@ that nothing drifts and a fit that is resumed goes on bit for bit.
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
 
 import attrs
 import numpy as np
@@ -62,7 +61,7 @@ class CoordinateDescent(Solver):
             for side, other in (problem.sides, problem.sides[::-1])
         )
         external = _native.loss_code(problem.loss) == _native.EXTERNAL
-        per_pair = external and np.ndim(_curvature_of_first(problem)) > 0
+        per_pair = external and np.ndim(_native.curvature_of_first(problem)) > 0
 
         def one_per_pair() -> Reals:
             return np.empty(problem.pairs, problem.dtype)
@@ -120,18 +119,12 @@ class CoordinateDescent(Solver):
     def _descent(
         self, problem: Problem, state: State, workspace: Workspace, mine: SideWorkspace, plan: _native.Plan | None
     ) -> _native.Descent:
-        beta = 1.0 if workspace.gradient is not None else float(_curvature_of_first(problem))
+        beta = 1.0 if workspace.gradient is not None else float(_native.curvature_of_first(problem))
         return _native.Descent(
             problem, mine.side, state.parameters(mine.side.name), workspace.other(mine).embedding, workspace.score,
             mine.buffers, plan=plan, gradient=workspace.gradient, curvature=workspace.curvature, beta=beta,
             threads=state.threads,
         )  # fmt: skip
-
-
-def _curvature_of_first(problem: Problem) -> Any:
-    """Return the loss's curvature at the first pair: a number, or an array if it has one for each."""
-    y = problem.query.pairs.y[:1]
-    return problem.loss.curvature(np.zeros_like(y), y)
 
 
 def refresh_gradients(

@@ -15,15 +15,9 @@ from fmfkit import _native
 from fmfkit.checks import check_batch, frozen
 from fmfkit.interfaces import PartitionScheduler, Reals
 from fmfkit.problem import Problem, Side
-from fmfkit.registry import resolve
-from fmfkit.schedulers import RandomPartition, checked_partition
+from fmfkit.schedulers import RandomPartition, by_name, checked_partition
 from fmfkit.solvers.descent import CoordinateDescent, SideWorkspace, Workspace, refresh_gradients
 from fmfkit.state import Quantiles, State
-
-
-def by_name(given: PartitionScheduler | str) -> PartitionScheduler:
-    """Return a scheduler given as itself or by name."""
-    return resolve("scheduler", given)
 
 
 @attrs.frozen(kw_only=True)
