@@ -12,7 +12,7 @@ enum { FMF_OK = 0, FMF_OUT_OF_MEMORY = 1 };
 enum {
     FMF_CUT = 2048,             /* longer columns are summed in pieces of this size, whatever the number of threads */
     FMF_BLOCK = 8,              /* latent dimensions that the block solver updates together */
-    FMF_RUNS = 512,             /* rows of a set whose part in the line search is summed apart */
+    FMF_PORTION = 512,          /* rows or features whose part in a line search is summed apart */
     FMF_SMALL_SET = 4096        /* sets with fewer non-zeros are not worth two barriers: one thread sweeps them */
 };
 
@@ -27,16 +27,20 @@ typedef struct fmf_pairs {
     const int64_t *chunk;       /* (chunks + 1) row boundaries of the portions that threads share out */
 } fmf_pairs;
 
-/* A sparse feature matrix, stored by row and by column. */
+/* A sparse feature matrix, stored by row and by column.  Values may be left out (NULL) where those of a row are all the same,
+   save that of its own feature; SGD, embed and the block solver's directions can do with it. */
 typedef struct fmf_features {
     int64_t rows;
     int64_t cols;
     const int64_t *row_ptr;     /* (rows + 1) */
-    const int32_t *row_index;   /* (non-zeros) */
+    const int32_t *row_index;   /* (non-zeros) a row's own feature first */
     const void *row_value;      /* (non-zeros) */
     const int64_t *col_ptr;     /* (cols + 1) */
     const int32_t *col_index;   /* (non-zeros) */
     const void *col_value;      /* (non-zeros) */
+    const void *row_scale;      /* (rows) the values left out, else NULL */
+    const int32_t *own;         /* (rows) the feature that is this row's alone, or -1 */
+    const void *own_value;      /* (rows) its value */
 } fmf_features;
 
 /* One round's partition of the features into sets S, laid out for the sweep of Algorithm 3. */
@@ -62,6 +66,8 @@ typedef struct fmf_dimension {
     double l1;
     double l2;
     const void *strength;       /* (cols) multiplies l1 and l2 */
+    double shared_strength;     /* the sum of strength over the features that rows share (block solver) */
+    double length;              /* of the step last taken along a direction (block solver) */
 } fmf_dimension;
 
 /* Coordinate descent on one side: what it reads, writes and needs for scratch. */
@@ -91,19 +97,37 @@ typedef struct fmf_descent {
 /* Coordinate descent on one side, FMF_BLOCK latent dimensions at a time; B stands for FMF_BLOCK. */
 typedef struct fmf_block {
     fmf_descent d;              /* its plan has the shared features only; VV is (other_rows, 2 B), delta (largest set, B),
-                                   partial (cut pieces, 2 B); GH and step serve the bias; sums is not used */
+                                   partial (cut pieces, 2 B); GH serves eta; step and sums are not used */
     int64_t rank;
-    const int32_t *own;         /* (rows) the feature that is this row's alone, or -1 */
-    const void *own_value;      /* (rows) its value */
-    int32_t safe;               /* steps hold without a line search: curvature from rows of |A|, not its diagonal */
+    double offset;
+    void *mine;                 /* (rows, stride) embedding of this side */
+    int32_t scored;             /* score is up to date */
+    int32_t directions;         /* steps along conjugate directions, the plan being one set; 0: set after set */
     void *G;                    /* (rows, B) */
-    void *A;                    /* (rows, B, B) */
-    void *bend;                 /* (rows, B) the curvature of A that features see */
+    void *A;                    /* (rows, B / 2 + 1, B) */
+    void *view;                 /* (rows, 2 B) what shared features see of G and A */
     void *move;                 /* (rows, B) change of U_i in the current block */
-    void *u;                    /* (rows, B) change of U_i by the current set, before the line search */
+    void *u;                    /* (rows, B) change of U_i by the current set or direction, at length 1 */
     void *Au;                   /* (rows, B) A_i u_i */
-    double *search;             /* (portions of FMF_RUNS runs of the largest set, 2) sums of G u and of u A u */
-    double *penalty;            /* (largest set, 2) first and second derivative of the penalty along the steps */
+    /* directions only: */
+    const void *rho;            /* (rows) the sum of the row's values of shared features */
+    void *push;                 /* (rows, B) A_i u_i as shared features see it */
+    void *residual;             /* (cols, B) */
+    void *diagonal;             /* (cols, B) of the quadratic bound */
+    void *scaled;               /* (cols, B) residual over diagonal */
+    void *direction;            /* (cols, B) */
+    double *weights;            /* (portions of the features) residual times scaled */
+    double *row_common;         /* (portions of the rows, B + B (B / 2 + 1)) sums for the common step */
+    double *feature_common;     /* (portions of the features, B) */
+    /* directions or sets: */
+    double *row_sums;           /* (portions of the rows, 2) slope and curvature along the step */
+    double *feature_sums;       /* (portions of the features, or the largest set, 2) the penalty's part in them */
+    /* rows by themselves only: */
+    void *lines;                /* (threads, blocks, lines_room, B) V_j of a row's pairs */
+    int64_t lines_room;
+    void *row_score;            /* (threads, longest) the scores of a row's pairs */
+    int64_t longest;
+    double *chunk_loss;         /* (chunks) */
 } fmf_block;
 
 /* Stochastic gradient descent on both sides. */
@@ -145,9 +169,9 @@ typedef struct fmf_kernels {
     void (*embed)(const fmf_features *, const void *P, int64_t rank, void *U, int64_t stride, int64_t bias_slot, void *panel,
                   int32_t threads);
     /* score_e = offset + dot(own_i, other_j); less y for the square loss.  Returns the weighted loss (0 if external);
-       chunk_loss is scratch of one double per chunk, panel 64 bytes for each row of other. */
-    double (*scores)(const fmf_pairs *, int32_t loss, const void *own, const void *other, int64_t other_rows, int64_t stride,
-                     double offset, void *score, double *chunk_loss, void *panel, int32_t threads);
+       chunk_loss is scratch of one double per chunk. */
+    double (*scores)(const fmf_pairs *, int32_t loss, const void *own, const void *other, int64_t stride, double offset,
+                     void *score, double *chunk_loss, int32_t threads);
     /* offset + dot(own[rows[e]], other[others[e]]) for pairs given as index arrays. */
     void (*pair_scores)(int64_t n, const int32_t *rows, const int32_t *others, const void *own, const void *other,
                         int64_t stride, double offset, void *score, int32_t threads);
@@ -176,8 +200,8 @@ typedef struct fmf_kernels {
     /* Block form of Algorithm 3 on one side, everything native.  Blocks start at the multiples of FMF_BLOCK; `bias` is the
        side's bias or NULL, `factors` tells the penalty (its column and slot are not used). */
     void (*block_descend)(const fmf_block *, const fmf_dimension *bias, const fmf_dimension *factors, int32_t threads);
-    /* The same where every feature is some row's alone: each row is solved as soon as its pairs are summed. */
-    void (*block_rows)(const fmf_block *, const fmf_dimension *bias, const fmf_dimension *factors, int32_t threads);
+    /* The same where every feature is some row's alone; makes the embedding too, and returns the weighted loss. */
+    double (*block_rows)(const fmf_block *, const fmf_dimension *bias, const fmf_dimension *factors, int32_t threads);
 
     void (*sgd_grouped)(const fmf_sgd *, int32_t threads);
     void (*sgd_per_pair)(const fmf_sgd *, int32_t threads);

@@ -31,6 +31,8 @@ static void share_by_total(const int64_t *a, int64_t n, int thread, int team, in
               : first_at_least(a, n, base + total / team * (thread + 1) + total % team * (thread + 1) / team);
 }
 
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+
 #define PASTE_(a, b) a##_##b
 #define PASTE(a, b) PASTE_(a, b)
 #define FN(name) PASTE(name, SUFFIX)
@@ -40,18 +42,22 @@ static void share_by_total(const int64_t *a, int64_t n, int thread, int team, in
 #define SUFFIX f32
 #define ADD_EACH_LOW {{0, 8, 1, 9, 4, 12, 5, 13}, {0, 1, 8, 9, 4, 5, 12, 13}, {0, 1, 2, 3, 8, 9, 10, 11}}
 #define ADD_EACH_HIGH {{2, 10, 3, 11, 6, 14, 7, 15}, {2, 3, 10, 11, 6, 7, 14, 15}, {4, 5, 6, 7, 12, 13, 14, 15}}
+#define TURN_FROM {{0, 1, 2, 3, 4, 5, 6, 7}, {1, 2, 3, 4, 5, 6, 7, 0}, {2, 3, 4, 5, 6, 7, 0, 1}, {3, 4, 5, 6, 7, 0, 1, 2}, \
+                   {4, 5, 6, 7, 0, 1, 2, 3}, {5, 6, 7, 0, 1, 2, 3, 4}, {6, 7, 0, 1, 2, 3, 4, 5}, {7, 0, 1, 2, 3, 4, 5, 6}}
 #include "template/all.h"
 #undef REAL
 #undef BITS
 #undef SUFFIX
 #undef ADD_EACH_LOW
 #undef ADD_EACH_HIGH
+#undef TURN_FROM
 
 #define REAL double
 #define BITS int64_t
 #define SUFFIX f64
 #define ADD_EACH_LOW {{0, 4, 2, 6}, {0, 1, 4, 5}}
 #define ADD_EACH_HIGH {{1, 5, 3, 7}, {2, 3, 6, 7}}
+#define TURN_FROM {{0, 1, 2, 3}, {1, 2, 3, 4}, {2, 3, 4, 5}, {3, 4, 5, 6}, {4, 5, 6, 7}, {5, 6, 7, 0}, {6, 7, 0, 1}, {7, 0, 1, 2}}
 #include "template/all.h"
 
 #define TABLE(suffix)                                                                                              \

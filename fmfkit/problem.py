@@ -27,22 +27,34 @@ INDEX_LIMIT = 2**31 - 1
 MOST_DIMENSIONS = 65536
 CHUNK_PAIRS = 4096
 """Rows are shared out between threads in chunks of about this many pairs."""
+SCALE_ROWS = 65536
+"""Rows whose values are compared at a time."""
 
 Matrix = Any  # whatever scipy.sparse.csr_array takes
 
 
 @attrs.frozen(eq=False)
 class Features:
-    """A sparse feature matrix, one row per instance, by row and by column; columns come in named blocks."""
+    """A sparse feature matrix, one row per instance, by row and by column; columns come in named blocks.
+
+    A feature that a single row has is that row's own (one of them, if there are several). Where all other values of a
+    row are the same, in every row, they are left out of memory: ``row_scale`` has one for each row instead.
+    """
 
     rows: int
     cols: int
     row_ptr: NDArray[np.int64]
     row_index: NDArray[np.int32]
-    row_value: Reals
+    """By row: the row's own feature first, then the others, ascending."""
+    row_value: Reals | None
     col_ptr: NDArray[np.int64]
     col_index: NDArray[np.int32]
-    col_value: Reals
+    col_value: Reals | None
+    row_scale: Reals | None
+    """The values that were left out; None where ``row_value`` and ``col_value`` have them all."""
+    own: NDArray[np.int32]
+    """Each row's own feature, or -1."""
+    own_value: Reals
     blocks: Mapping[str, slice]
 
     @property
@@ -54,6 +66,39 @@ class Features:
     def column_sizes(self) -> NDArray[np.int64]:
         """The number of stored values of each feature."""
         return np.diff(self.col_ptr)
+
+    @functools.cached_property
+    def shared(self) -> NDArray[np.bool_]:
+        """Which features are no row's own."""
+        shared = np.ones(self.cols, bool)
+        shared[self.own[self.own >= 0]] = False
+        return shared
+
+    def values_by_row(self, first: int = 0, end: int | None = None) -> Reals:
+        """Return the values in the order of ``row_index``, of all rows or of some."""
+        end = self.rows if end is None else min(end, self.rows)
+        ptr = self.row_ptr[first : end + 1]
+        if self.row_scale is None:
+            return cast(Reals, self.row_value)[ptr[0] : ptr[-1]]
+        values = np.repeat(self.row_scale[first:end], np.diff(ptr))
+        owners = self.own[first:end] >= 0
+        values[ptr[:-1][owners] - ptr[0]] = self.own_value[first:end][owners]
+        return values
+
+    def values_by_column(self) -> Reals:
+        """Return the values in the order of ``col_index``."""
+        if self.row_scale is None:
+            return cast(Reals, self.col_value)
+        values = self.row_scale[self.col_index]
+        owners = self.own >= 0
+        values[self.col_ptr[self.own[owners]]] = self.own_value[owners]
+        return values
+
+    def with_values(self) -> Features:
+        """Return the same features with all values in memory."""
+        if self.row_scale is None:
+            return self
+        return attrs.evolve(self, row_value=self.values_by_row(), col_value=self.values_by_column(), row_scale=None)
 
 
 @attrs.frozen(eq=False)
@@ -482,12 +527,54 @@ def _features(name: str, blocks: Blocks | None, rows: int, dtype: np.dtype[Any])
     if X.nnz <= INDEX_LIMIT:  # scipy may have chosen 64 bits, which cost twice the memory
         X.indices, X.indptr = X.indices.astype(np.int32, copy=False), X.indptr.astype(np.int32, copy=False)
     Xt = X.tocsc()
+    own, own_value = _own_features(Xt)
+    _put_own_first(X, own)
+    row_ptr = X.indptr.astype(np.int64)
+    scale = _row_scale(row_ptr, X.data, own)
     return Features(
         rows=rows, cols=int(offsets[-1]),
-        row_ptr=X.indptr.astype(np.int64), row_index=X.indices.astype(np.int32, copy=False), row_value=X.data,
-        col_ptr=Xt.indptr.astype(np.int64), col_index=Xt.indices.astype(np.int32, copy=False), col_value=Xt.data,
-        blocks=slices,
+        row_ptr=row_ptr, row_index=X.indices.astype(np.int32, copy=False), row_value=X.data if scale is None else None,
+        col_ptr=Xt.indptr.astype(np.int64), col_index=Xt.indices.astype(np.int32, copy=False),
+        col_value=Xt.data if scale is None else None,
+        row_scale=scale, own=own, own_value=own_value, blocks=slices,
     )  # fmt: skip
+
+
+def _own_features(Xt: sp.csc_array) -> tuple[NDArray[np.int32], Reals]:
+    """Return, for each row, the first column whose one stored value, not zero, is there (or -1), and that value."""
+    single = np.flatnonzero(np.diff(Xt.indptr) == 1)
+    single = single[Xt.data[Xt.indptr[single]] != 0]
+    at = Xt.indptr[single]
+    rows, first = np.unique(Xt.indices[at], return_index=True)
+    own, value = np.full(Xt.shape[0], -1, np.int32), np.zeros(Xt.shape[0], Xt.dtype)
+    own[rows], value[rows] = single[first], Xt.data[at[first]]
+    return own, value
+
+
+def _put_own_first(X: sp.csr_array, own: NDArray[np.int32]) -> None:
+    """Move each row's own feature to the row's beginning."""
+    owners = np.flatnonzero(own >= 0)
+    for i in owners[X.indices[X.indptr[owners]] != own[owners]]:
+        row = slice(X.indptr[i], X.indptr[i + 1])
+        order = np.argsort(X.indices[row] != own[i], kind="stable")
+        X.indices[row], X.data[row] = X.indices[row][order], X.data[row][order]
+
+
+def _row_scale(row_ptr: NDArray[np.int64], values: Reals, own: NDArray[np.int32]) -> Reals | None:
+    """Return the one value of each row's features that are not its own, or None where some row has several."""
+    begin, end = row_ptr[:-1] + (own >= 0), row_ptr[1:]
+    some = begin < end
+    scale = np.ones(len(own), values.dtype)
+    scale[some] = values[begin[some]]
+    for part in range(0, len(own), SCALE_ROWS):  # by parts, to keep memory in bounds
+        rows = slice(part, part + SCALE_ROWS)
+        expected = np.repeat(scale[rows], np.diff(row_ptr[part : part + SCALE_ROWS + 1]))
+        found = values[row_ptr[part] : row_ptr[part] + len(expected)]
+        different = np.flatnonzero(found != expected) + row_ptr[part]
+        owned = (row_ptr[:-1][rows])[own[rows] >= 0]
+        if not np.isin(different, owned, assume_unique=True).all():
+            return None
+    return scale
 
 
 def _side(
@@ -514,9 +601,7 @@ def _strengths(regularizer: Regularizer, features: Features, pairs: Pairs) -> Re
         if block in features.blocks:
             strength[features.blocks[block]] = factor
     if regularizer.scale == "observations":
-        by_row = np.repeat(pairs.totals, np.diff(features.row_ptr))
-        squares = np.square(features.row_value, dtype=np.float64) * by_row
-        strength *= 1 + np.bincount(features.row_index, weights=squares, minlength=features.cols)
+        strength *= 1 + _observed(features, pairs)
     with np.errstate(over="ignore"):
         strength = strength.astype(pairs.y.dtype)
         net = max(getattr(regularizer, "l1", 1.0), getattr(regularizer, "l2", 1.0), 1.0)
@@ -527,6 +612,17 @@ def _strengths(regularizer: Regularizer, features: Features, pairs: Pairs) -> Re
             "scale the features down, lower l1 and l2, or use scale='uniform'"
         )
     return cast(Reals, strength)
+
+
+def _observed(features: Features, pairs: Pairs) -> NDArray[np.float64]:
+    """Return Σ_i x_is² |O_i| of each feature."""
+    observed = np.zeros(features.cols)
+    for part in range(0, features.rows, SCALE_ROWS):
+        ptr, totals = features.row_ptr[part : part + SCALE_ROWS + 1], pairs.totals[part : part + SCALE_ROWS]
+        values = features.values_by_row(part, part + SCALE_ROWS)
+        squares = np.square(values, dtype=np.float64) * np.repeat(totals, np.diff(ptr))
+        observed += np.bincount(features.row_index[ptr[0] : ptr[-1]], weights=squares, minlength=features.cols)
+    return observed
 
 
 def _check_regularizers(regularization: Regularization, X: Features, Z: Features) -> None:

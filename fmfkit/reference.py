@@ -5,7 +5,7 @@ Written to be read beside the paper, not to be fast: for problems of a few hundr
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import attrs
 import numpy as np
@@ -28,14 +28,20 @@ class Reference(Solver):
     """The paper's algorithm 1, 2 or 3 in plain NumPy and double precision."""
 
     algorithm: Literal[1, 2, 3] = attrs.field(default=3, validator=validators.in_((1, 2, 3)))
-    scheduler: PartitionScheduler = attrs.field(factory=RandomPartition, converter=by_name)
+    scheduler: PartitionScheduler | None = attrs.field(
+        factory=RandomPartition, converter=attrs.converters.optional(by_name)
+    )
+    """None, for blocks only: shared features move together, along conjugate directions."""
     block: int = attrs.field(default=1, validator=[validators.instance_of(int), validators.ge(1)])
     """Algorithm 3 with this many dimensions at once."""
+    directions: int = attrs.field(default=2, validator=[validators.instance_of(int), validators.ge(1)])
 
     def refusals(self, problem: Problem) -> list[str]:
         """Refuse other penalties than the elastic net for blocks."""
-        nets = all(type(side.factors.regularizer) is ElasticNet for side in problem.sides)
-        return [] if self.block == 1 or nets else ["with block > 1 the penalty of the factors must be an ElasticNet"]
+        nets = all(type(part.regularizer) is ElasticNet for side in problem.sides for part in side.parts)
+        if self.block == 1:
+            return ["without blocks a scheduler is needed"] if self.scheduler is None else []
+        return [] if nets else ["with block > 1 the penalties must be ElasticNets"]
 
     def prepare(self, problem: Problem, state: State) -> None:
         """Keep nothing."""
@@ -48,11 +54,11 @@ class Reference(Solver):
             pairs = Observed.of(problem, side)
             score = problem.offset + np.sum(embed(problem, side, parameters[side.name])[pairs.i] * V[pairs.j], axis=1)
             W = parameters[side.name]
-            sets = checked_partition(self.scheduler, side.features, state.round, state.rng(side.name)).sets
             if self.algorithm == 3 and self.block > 1:
-                block_side(problem, side, pairs, dense(side.features), W, V, score, sets, self.block)
+                self._block_side(problem, state, side, pairs, W, V, score)
                 state.parameters(side.name)[...] = W
                 continue
+            sets = self._sets(self.scheduler, side, state)
             for column, slot, part in dimensions(problem, side):
                 v = V[pairs.j, slot]
                 if self.algorithm == 1:
@@ -63,6 +69,20 @@ class Reference(Solver):
                     algorithm_3(problem, pairs, dense(side.features), W, column, part, v, score, sets)
             state.parameters(side.name)[...] = W
         return RoundReport()
+
+    def _sets(self, scheduler: PartitionScheduler | None, side: Side, state: State) -> list[NDArray[np.int32]]:
+        assert scheduler is not None  # or refused
+        return checked_partition(scheduler, side.features, state.round, state.rng(side.name)).sets
+
+    def _block_side(
+        self, problem: Problem, state: State, side: Side, pairs: Observed, W: Array, V: Array, score: Array
+    ) -> None:
+        along = self.scheduler is None and all(cast(ElasticNet, part.regularizer).l1 == 0 for part in side.parts)
+        if along:
+            sets = [np.arange(side.features.cols, dtype=np.int32)]
+        else:
+            sets = self._sets(self.scheduler or RandomPartition(sets=8), side, state)
+        block_side(problem, side, pairs, W, V, score, sets, self.block, self.directions if along else 0)
 
 
 @attrs.frozen(eq=False)
@@ -137,34 +157,33 @@ def checked_step(part: Part, x: Array, y: Array, w: Array, which: Any) -> Array:
 
 
 def block_side(
-    problem: Problem, side: Side, pairs: Observed, X: Array, W: Array, V: Array, score: Array,
-    sets: list[NDArray[np.int32]], width: int,
+    problem: Problem, side: Side, pairs: Observed, W: Array, V: Array, score: Array, sets: list[NDArray[np.int32]],
+    width: int, directions: int,
 ) -> None:  # fmt: skip
-    """Update one side by blocks of ``width`` dimensions: the bias, then block after block."""
-    own = owned_features(side.features)
+    """Update one side: the bias, a block of one dimension, then the factors, by blocks of ``width``."""
+    X, own = dense(side.features), owned_features(side.features)
     shared = [np.array([s for s in S if s not in own.values()], dtype=np.int32) for S in sets]
-    shared = [S for S in shared if S.size]
-    if side.bias is not None and side.bias_slot is not None:
-        singly = [np.array([s], np.int32) for s in own.values()]
-        v = V[pairs.j, side.bias_slot]
-        algorithm_3(problem, pairs, X, W, problem.rank, side.bias, v, score, [*shared, *singly])
-    net = side.factors.regularizer
-    assert isinstance(net, ElasticNet)  # or refused
-    for begin in range(0, problem.rank, width):
-        K = slice(begin, min(begin + width, problem.rank))
-        v = V[pairs.j, K]
+    blocks = [(slice(k, min(k + width, problem.rank)), side.factors) for k in range(0, problem.rank, width)]
+    if side.bias is not None:
+        blocks.insert(0, (slice(problem.rank, problem.rank + 1), side.bias))
+    for K, part in blocks:
+        net, strength = cast(ElasticNet, part.regularizer), part.strength.astype(np.float64)
+        v = V[pairs.j, K] if part is side.factors else np.ones((len(pairs.j), 1))
         g, h = tight_derivatives(problem, pairs, score)
         G, A = np.zeros((X.shape[0], v.shape[1])), np.zeros((X.shape[0], v.shape[1], v.shape[1]))
         np.add.at(G, pairs.i, g[:, None] * v)
         np.add.at(A, pairs.i, h[:, None, None] * v[:, :, None] * v[:, None, :])
         moved = np.zeros_like(G)
-        for S in shared:
-            step = block_set_step(net, side.factors.strength[S].astype(np.float64)[:, None], X[:, S], G, A, W[S, K])
+        for S in [S for S in shared if S.size]:
+            if directions:
+                step = block_directions(net, strength[S, None], X[:, S], G, A, W[S, K], directions)
+            else:
+                step = block_set_step(net, strength[S, None], X[:, S], G, A, W[S, K])
             W[S, K] += step
             G += np.einsum("ikl,il->ik", A, X[:, S] @ step)
             moved += X[:, S] @ step
         for i, s in own.items():
-            step = block_own_step(net, float(side.factors.strength[s]), X[i, s], G[i], A[i], W[s, K])
+            step = block_own_step(net, float(strength[s]), X[i, s], G[i], A[i], W[s, K])
             W[s, K] += step
             moved[i] += X[i, s] * step
         score += np.sum(moved[pairs.i] * v, axis=1)
@@ -173,11 +192,48 @@ def block_side(
 def owned_features(features: Features) -> dict[int, int]:
     """Return the feature of each row that is its alone: the first column whose one stored value, not zero, is there."""
     own: dict[int, int] = {}
+    values = features.values_by_column()
     for s in range(features.cols):
         begin, end = features.col_ptr[s : s + 2]
-        if end - begin == 1 and features.col_value[begin] != 0:
+        if end - begin == 1 and values[begin] != 0:
             own.setdefault(int(features.col_index[begin]), s)
     return own
+
+
+def block_directions(
+    net: ElasticNet, strength: Array, X_S: Array, G: Array, A: Array, w: Array, directions: int
+) -> Array:
+    """Return the steps of all shared features: the best common step, then conjugate gradients that leave it alone.
+
+    On Σ_i G_i u_i + 1/2 u_i A_i u_i + penalty with u = X_S step, preconditioned by the diagonal.
+    """
+    penalty = net.l2 * strength
+
+    def curve(step: Array) -> Array:
+        return np.asarray(X_S.T @ np.einsum("ikl,il->ik", A, X_S @ step) + penalty * step)
+
+    rho = X_S.sum(axis=1)
+    K = np.einsum("i,ikl->kl", rho**2, A) + penalty.sum() * np.eye(w.shape[1])
+    solvable = bool(np.all(np.linalg.eigvalsh(K) > 1e-9 * np.diag(K).max()))
+
+    def common(sums: Array) -> Array:
+        return np.linalg.solve(K, sums) if solvable else np.zeros_like(sums)
+
+    residual = -(X_S.T @ G + penalty * w)
+    step = np.zeros_like(w) + common(residual.sum(axis=0))
+    residual = residual - curve(step)
+    diagonal = (X_S**2).T @ np.einsum("ikk->ik", A) + penalty
+    weight, direction = 0.0, np.zeros_like(w)
+    for _ in range(directions):
+        scaled = np.divide(residual, diagonal, out=np.zeros_like(residual), where=diagonal > 0)
+        before, weight = weight, float(np.sum(residual * scaled))
+        keep = weight / before if before > 0 else 0.0
+        direction = scaled - common(curve(scaled).sum(axis=0)) + keep * direction
+        bend, slope = float(np.sum(direction * curve(direction))), -float(np.sum(residual * direction))
+        length = -slope / bend if bend > 0 and slope < 0 else 0.0
+        step = step + length * direction
+        residual = residual - length * curve(direction)
+    return step
 
 
 def block_set_step(net: ElasticNet, strength: Array, X_S: Array, G: Array, A: Array, w: Array) -> Array:
@@ -230,7 +286,7 @@ def instance_sums(problem: Problem, pairs: Observed, rows: int, v: Array, score:
 def dense(features: Features) -> Array:
     """Return the feature matrix as a plain array."""
     X = np.zeros((features.rows, features.cols))
-    X[np.repeat(np.arange(features.rows), np.diff(features.row_ptr)), features.row_index] = features.row_value
+    X[np.repeat(np.arange(features.rows), np.diff(features.row_ptr)), features.row_index] = features.values_by_row()
     return X
 
 

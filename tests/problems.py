@@ -22,6 +22,8 @@ class Case:
     target_features: int = 5
     indicators: bool = True
     """Whether instances have an indicator of their own beside the features."""
+    even: bool = False
+    """Whether the features of a row all have the same value."""
     plain: bool = False
     """No features at all: plain matrix factorization."""
     rank: int = 3
@@ -56,8 +58,10 @@ class Case:
         X[:, rng.random(cols) < 0.2] = 0
         if cols > 1:
             X[:, 1] = X[:, 0]
+        if self.even:
+            X = (X != 0) * rng.normal(size=(rows, 1))
         shared = sp.csr_array(X)
-        if shared.nnz:
+        if shared.nnz and not self.even:
             shared.data[0] = 0.0
         return {"indicator": sp.eye_array(rows), "shared": shared} if self.indicators else {"shared": shared}
 
@@ -72,6 +76,7 @@ def cases(**fixed: object) -> st.SearchStrategy[Case]:
         "query_features": st.integers(1, 8),
         "target_features": st.integers(1, 6),
         "indicators": st.booleans(),
+        "even": st.booleans(),
         "plain": st.booleans(),
         "rank": st.integers(1, 4),
         "loss": st.sampled_from(["square", "logistic"]),

@@ -299,3 +299,24 @@ def test_a_loss_that_breaks_its_interface_is_refused_before_any_work(loss, messa
 def test_a_loss_cannot_write_to_what_it_is_given():
     with pytest.raises(ValueError, match="read-only"):
         build(loss=InPlace())
+
+
+def test_values_that_are_one_per_row_are_left_out_and_come_back():
+    tags = np.array([[0, 2.0, 2, 0], [3, 3, 0, 3], [0, 0, 0, 0.5]])
+    problem = build(X={"id": 7 * np.eye(3), "tags": tags}, queries=[0, 1, 2], targets=[0, 1, 2], scores=[1, 2, 3])
+    X = problem.X
+    assert X.row_value is None
+    assert X.col_value is None
+    np.testing.assert_array_equal(X.row_scale, [2, 3, 0.5])
+    np.testing.assert_array_equal(X.own, [0, 1, 2])
+    np.testing.assert_array_equal(X.own_value, [7, 7, 7])
+    whole = sp.csr_array((X.values_by_row(), X.row_index, X.row_ptr), shape=(3, 7)).toarray()
+    np.testing.assert_array_equal(whole, np.hstack([7 * np.eye(3), tags]))
+    by_column = sp.csc_array((X.values_by_column(), X.col_index, X.col_ptr), shape=(3, 7)).toarray()
+    np.testing.assert_array_equal(by_column, whole)
+
+
+def test_values_that_differ_within_a_row_are_kept():
+    X = build(X=np.array([[1.0, 2, 0], [1, 1, 1]]), queries=[0, 1], targets=[0, 1], scores=[1, 2]).X
+    assert X.row_scale is None
+    np.testing.assert_array_equal(X.values_by_row(), [1, 2, 1, 1, 1])

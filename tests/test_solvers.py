@@ -22,17 +22,19 @@ DESCENT = [
     solvers.L2M(),
     solvers.PL2M(scheduler=schedulers.RandomPartition(4), block=1),
     solvers.PL2M(scheduler=schedulers.RandomPartition(9), block=8),
+    solvers.PL2M(),
 ]
 BY_DIMENSION = DESCENT[:3]
 BLOCKS = (1, 8)
 blocks = st.sampled_from(BLOCKS)
+sizes_or_together = st.one_of(st.none(), st.integers(1, 40))
 STOCHASTIC = [solvers.SGD(learning_rate=0.01), solvers.Hogwild(learning_rate=0.01)]
 sizes = st.integers(1, 40)
 few = settings(max_examples=40, deadline=None)
 
 
-def pl2m(size, kind=schedulers.RandomPartition, block=1):
-    return solvers.PL2M(scheduler=kind(size), block=block)
+def pl2m(size, kind=schedulers.RandomPartition, block=1, directions=2):
+    return solvers.PL2M(scheduler=size and kind(size), block=block, directions=directions)
 
 
 def assert_never_rises(model, dtype):
@@ -58,7 +60,7 @@ def assert_close(a, b, dtype="float64"):
 
 
 @few
-@given(case=cases(), size=sizes, block=blocks)
+@given(case=cases(), size=sizes_or_together, block=blocks)
 def test_objective_never_rises_with_pl2m_for_any_set_size_and_block(case, size, block):
     assert_never_rises(fit(case.build(), solver=pl2m(size, block=block), rounds=4, threads=2), case.dtype)
 
@@ -76,18 +78,21 @@ def test_objective_never_rises_with_losses_and_regularizers_in_numpy(case, size)
     assert_never_rises(fit(problem, solver=pl2m(size), rounds=4, threads=2), case.dtype)
 
 
-@pytest.mark.parametrize("block", BLOCKS)
+@pytest.mark.parametrize("solver", [pl2m(20), pl2m(20, block=8), solvers.PL2M(), solvers.PL2M(directions=6)], ids=str)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("loss", ["square", "logistic"])
-def test_objective_never_rises_on_a_larger_problem(loss, dtype, block):
-    assert_never_rises(fit(large(dtype, loss), solver=pl2m(20, block=block), rounds=4, threads=2), dtype)
+def test_objective_never_rises_on_a_larger_problem(loss, dtype, solver):
+    assert_never_rises(fit(large(dtype, loss), solver=solver, rounds=4, threads=2), dtype)
 
 
 def test_reported_objective_is_the_reference_s():
-    for case in (Case(weights=True, l1=0.01), Case(loss="logistic", seed=3), Case(loss="logistic", weights=True)):
+    plain = [Case(plain=True), Case(plain=True, loss="logistic", weights=True)]
+    rich = [Case(weights=True, l1=0.01), Case(loss="logistic", seed=3), Case(loss="logistic", weights=True)]
+    for case in plain + rich:
         problem = case.build()
-        model = fit(problem, solver=pl2m(5), rounds=3)
-        assert model.history[-1].objective == pytest.approx(reference.objective(problem, model), rel=1e-12)
+        for solver in (pl2m(5), solvers.PL2M()):
+            model = fit(problem, solver=solver, rounds=3)
+            assert model.history[-1].objective == pytest.approx(reference.objective(problem, model), rel=1e-12)
 
 
 # Law 2: bitwise the same for any number of threads.
@@ -108,7 +113,7 @@ def test_threads_do_not_change_a_bit_of_small_problems(case, solver):
 def test_threads_do_not_change_a_bit_where_sets_and_columns_are_shared_out(dtype, loss, kind):
     problem = large(dtype, loss)
     chosen = [pl2m(20_000, kind), pl2m(20_000, kind, block=8)]
-    for solver in [*chosen, solvers.L2M()] if kind is schedulers.RandomPartition else chosen:
+    for solver in [*chosen, solvers.L2M(), solvers.PL2M()] if kind is schedulers.RandomPartition else chosen:
         models = [fit(problem, solver=solver, rounds=1, threads=threads) for threads in (1, 2, 3, 4)]
         for model in models[1:]:
             assert_same_bits(model, models[0])
@@ -126,25 +131,41 @@ def test_pl2m_equals_algorithm_3_of_the_reference(case, size):
 
 
 @few
-@given(case=cases(), size=sizes, large_rank=st.booleans())
-def test_pl2m_by_blocks_equals_the_reference_by_blocks(case, size, large_rank):
+@given(case=cases(), size=sizes_or_together, large_rank=st.booleans(), directions=st.integers(1, 3))
+def test_pl2m_by_blocks_equals_the_reference_by_blocks(case, size, large_rank, directions):
     # a row's own feature solves an 8 x 8 system, as exactly as its condition lets single precision
     l2 = 0.1 if case.dtype == "float64" else 2.0
     problem = attrs.evolve(case, rank=11 if large_rank else 3, l2=l2).build()
-    oracle = solvers.Reference(algorithm=3, scheduler=schedulers.RandomPartition(size), block=8)
-    native, expected = (fit(problem, solver=s, rounds=2, threads=2) for s in (pl2m(size, block=8), oracle))
+    mine = pl2m(size, block=8, directions=directions)
+    oracle = solvers.Reference(algorithm=3, scheduler=mine.scheduler, block=8, directions=directions)
+    native, expected = (fit(problem, solver=s, rounds=2, threads=2) for s in (mine, oracle))
     assert_close(native, expected, case.dtype)
 
 
-def test_pl2m_by_blocks_equals_the_reference_where_columns_are_cut():
+@pytest.mark.parametrize("scheduler", [schedulers.RandomPartition(5), None])
+def test_pl2m_by_blocks_equals_the_reference_where_columns_are_cut(scheduler):
     rng = np.random.default_rng(3)
     i = np.repeat(np.arange(5000), 2)
     X = {"dense": rng.normal(size=(5000, 6)), "some": sp.random_array((5000, 3), density=0.3, rng=rng)}
     problem = Problem.from_coo(
         i, (7 * i + np.arange(10_000) % 2) % 23, rng.normal(size=10_000), X=X, rank=9, dtype="float64"
     )
-    oracle = solvers.Reference(algorithm=3, scheduler=schedulers.RandomPartition(5), block=8)
-    assert_close(*(fit(problem, solver=s, rounds=1, threads=2) for s in (pl2m(5, block=8), oracle)))
+    pair = solvers.PL2M(scheduler=scheduler), solvers.Reference(algorithm=3, scheduler=scheduler, block=8)
+    assert_close(*(fit(problem, solver=s, rounds=1, threads=2) for s in pair))
+
+
+@pytest.mark.parametrize("loss", ["square", "logistic"])
+@pytest.mark.parametrize("room", [1, 8 * 16 * 5, 8 * 16 * 40])
+def test_rows_too_long_for_a_thread_s_copy_of_their_partners_are_taken_in_pieces(monkeypatch, room, loss):
+    problem = Case(plain=True, pairs=100, rank=11, loss=loss, weights=True).build()
+    monkeypatch.setattr("fmfkit._native.LINES_BYTES", room)
+    oracle = solvers.Reference(algorithm=3, block=8)
+    assert_close(*(fit(problem, solver=s, rounds=2, threads=2) for s in (solvers.PL2M(), oracle)))
+
+
+def test_blocks_need_no_score_per_pair_where_rows_have_only_their_own_features():
+    problem, state = Case(plain=True).build(), fit(Case(plain=True).build(), rounds=1).state
+    assert solvers.PL2M().prepare(problem, state).score.size == 0
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -459,7 +480,7 @@ def test_an_error_in_a_numpy_loss_reaches_the_caller_of_a_stochastic_solver(solv
 
 
 def test_the_reference_refuses_blocks_with_other_penalties():
-    with pytest.raises(IncompatibleError, match="must be an ElasticNet"):
+    with pytest.raises(IncompatibleError, match="penalties must be ElasticNets"):
         fit(Case().build(regularizer=NumpyRidge()), solver=solvers.Reference(block=8))
 
 

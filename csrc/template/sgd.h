@@ -28,13 +28,18 @@ static inline void FN(touch)(const fmf_sgd *o, int which, int64_t s, REAL *w, co
     }
 }
 
+/* The value of entry e, which is row i's. */
+static inline REAL FN(value_at)(const fmf_features *X, int64_t i, int64_t e) {
+    if (X->row_value) return ((const REAL *)X->row_value)[e];
+    return ((const REAL *)(e == X->row_ptr[i] && X->own[i] >= 0 ? X->own_value : X->row_scale))[i];
+}
+
 /* embedding = sum over row i's features of value * parameters, bias last; returns the sum of squared values. */
 static inline REAL FN(embed_row)(const fmf_features *X, int64_t i, const REAL *P, int64_t width, REAL *embedding) {
-    const REAL *value = X->row_value;
     REAL norm = 0;
     for (int64_t c = 0; c < width; c++) embedding[c] = 0;
     for (int64_t e = X->row_ptr[i]; e < X->row_ptr[i + 1]; e++) {
-        const REAL x = value[e], *p = P + X->row_index[e] * width;
+        const REAL x = FN(value_at)(X, i, e), *p = P + X->row_index[e] * width;
         norm += x * x;
         for (int64_t c = 0; c < width; c++) embedding[c] += x * p[c];
     }
@@ -44,12 +49,12 @@ static inline REAL FN(embed_row)(const fmf_features *X, int64_t i, const REAL *P
 /* Steps on all features of row i: direction (rank numbers, then the bias's) times the feature's value. */
 static inline void FN(touch_row)(const fmf_sgd *o, const fmf_features *X, int64_t i, REAL *P, int32_t bias, int which,
                                  const REAL *direction, REAL scale, int64_t touches, REAL *scratch) {
-    const REAL *value = X->row_value;
     const int64_t width = o->rank + bias;
     for (int64_t e = X->row_ptr[i]; e < X->row_ptr[i + 1]; e++) {
         const int64_t s = X->row_index[e];
-        FN(touch)(o, which, s, P + s * width, direction, scale * value[e], o->rank, touches, scratch);
-        if (bias) FN(touch)(o, which + 1, s, P + s * width + o->rank, direction + o->rank, scale * value[e], 1, touches, scratch);
+        const REAL size = scale * FN(value_at)(X, i, e);
+        FN(touch)(o, which, s, P + s * width, direction, size, o->rank, touches, scratch);
+        if (bias) FN(touch)(o, which + 1, s, P + s * width + o->rank, direction + o->rank, size, 1, touches, scratch);
     }
 }
 
@@ -73,7 +78,6 @@ static inline REAL FN(pair_gradient)(const fmf_sgd *o, int64_t e, const REAL *u,
    updated once, by the sum of what the pairs asked for. */
 static void FN(grouped_query)(const fmf_sgd *o, int64_t i, REAL *u, REAL *v, REAL *asked, REAL *scratch) {
     const fmf_pairs *pairs = &o->pairs;
-    const REAL *z_value = o->Z.row_value;
     REAL *Q = o->Q;
     const int64_t width = o->rank + o->query_bias, other_width = o->rank + o->target_bias;
     const REAL rate = (REAL)o->rate;
@@ -81,7 +85,7 @@ static void FN(grouped_query)(const fmf_sgd *o, int64_t i, REAL *u, REAL *v, REA
     for (int64_t c = 0; c < width; c++) asked[c] = 0;
     for (int64_t e = pairs->ptr[i]; e < pairs->ptr[i + 1]; e++) {
         const int64_t j = pairs->other[e], z = o->Z.row_ptr[j];
-        const int lone = o->Z.row_ptr[j + 1] - z == 1 && z_value[z] == 1; /* plain indicator: Q's row is V_j */
+        const int lone = o->Z.row_ptr[j + 1] - z == 1 && FN(value_at)(&o->Z, j, z) == 1; /* plain indicator: Q's row is V_j */
         const REAL *V = lone ? Q + o->Z.row_index[z] * other_width : v;
         if (!lone) FN(embed_row)(&o->Z, j, Q, other_width, v);
         const REAL g = FN(pair_gradient)(o, e, u, V);

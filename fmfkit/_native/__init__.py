@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import attrs
 import numpy as np
@@ -32,6 +32,10 @@ CUT: int = lib.FMF_CUT
 """Columns with more non-zeros are summed in pieces of this size."""
 BLOCK: int = lib.FMF_BLOCK
 """Latent dimensions that the block kernels update together."""
+WIDE = BLOCK * (BLOCK // 2 + 1)
+"""Numbers that hold a symmetric BLOCK x BLOCK matrix, as the kernels keep it."""
+LINES_BYTES = 8 * 2**20
+"""What a thread may use to keep the embeddings of a row's partners side by side."""
 SMALL_SET: int = lib.FMF_SMALL_SET
 """Sets with fewer non-zeros are swept by one thread."""
 
@@ -148,7 +152,7 @@ def _pairs(pairs: Pairs) -> dict[str, Any]:
 
 
 def _features(features: Features) -> dict[str, Any]:
-    dtype = features.row_value.dtype
+    dtype = features.own_value.dtype
     return {
         "rows": features.rows,
         "cols": features.cols,
@@ -158,6 +162,9 @@ def _features(features: Features) -> dict[str, Any]:
         "col_ptr": _int64(features.col_ptr),
         "col_index": _int32(features.col_index),
         "col_value": _void(features.col_value, dtype),
+        "row_scale": _void(features.row_scale, dtype),
+        "own": _int32(features.own),
+        "own_value": _void(features.own_value, dtype),
     }
 
 
@@ -198,7 +205,7 @@ def stride(problem: Problem) -> int:
 def new_embedding(problem: Problem, side: Side) -> Reals:
     """Return a zeroed embedding for a side, 1 where the other side's bias stands."""
     E = np.zeros((side.pairs.rows, stride(problem)), problem.dtype)
-    other = problem.target if side is problem.query else problem.query
+    other = problem.target if side.name == "query" else problem.query
     if other.bias_slot is not None:
         E[:, other.bias_slot] = 1
     return E
@@ -220,12 +227,11 @@ def scores(problem: Problem, side: Side, own: Reals, other: Reals, score: Reals,
     """Fill ``score`` in the side's order of pairs (less y for the square loss); return the weighted loss."""
     dtype, pairs = problem.dtype, side.pairs
     chunk_loss = np.empty(len(pairs.chunk) - 1)
-    panel = _lines((other.shape[0], LINE // dtype.itemsize), dtype)
     code = loss_code(problem.loss)
     total: float = _kernels(dtype).scores(
-        ffi.new("fmf_pairs *", _pairs(pairs)), code, _void(own, dtype), _void(other, dtype), other.shape[0],
-        own.shape[1], problem.offset, _void(score, dtype, writable=True),
-        _pointer("double *", chunk_loss, np.float64, writable=True), _void(panel, dtype, writable=True), _team(threads),
+        ffi.new("fmf_pairs *", _pairs(pairs)), code, _void(own, dtype), _void(other, dtype), own.shape[1],
+        problem.offset, _void(score, dtype, writable=True),
+        _pointer("double *", chunk_loss, np.float64, writable=True), _team(threads),
     )  # fmt: skip
     if code == EXTERNAL:
         total = 0.0
@@ -299,15 +305,27 @@ class Plan:
     @classmethod
     def allocate(cls, features: Features) -> Plan:
         """Reserve what a round needs: proportional to the non-zeros of the features."""
-        n, dtype = features.nonzeros, features.row_value.dtype
+        n, dtype = features.nonzeros, features.own_value.dtype
         return cls(features, np.empty(n, dtype), np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, dtype))
 
-    def lay_out(self, partition: Partition, threads: int, *, runs: bool = False) -> None:
-        """Lay out a (checked) partition, of all features or of some; with its runs for the block kernels."""
+    @classmethod
+    def of_one_set(cls, features: Features) -> Plan:
+        """Return the plan for all shared features at once, which needs no more than their order."""
+        none = np.empty(0, features.own_value.dtype)
+        plan = cls(features, none, np.empty(0, np.int32), np.empty(0, np.int32), none)
+        plan._count(Partition(np.flatnonzero(features.shared).astype(np.int32), [0, int(features.shared.sum())]))
+        return plan
+
+    def _count(self, partition: Partition) -> None:
+        """Find where columns begin, and which are cut."""
         sizes = self.features.column_sizes[partition.order]
         self.partition = partition
         self.start = np.concatenate([[0], np.cumsum(sizes)])
         self.cut = np.concatenate([[0], np.cumsum(np.where(sizes > CUT, -(-sizes // CUT), 0))])
+
+    def lay_out(self, partition: Partition, threads: int, *, runs: bool = False) -> None:
+        """Lay out a (checked) partition, of all features or of some; with its runs for the block kernels."""
+        self._count(partition)
         X = ffi.new("fmf_features *", _features(self.features))
         plan = ffi.new("fmf_plan *", self.fields())
         kernels = _kernels(self.conflict.dtype)
@@ -351,11 +369,6 @@ class Plan:
     def most_pieces(self) -> int:
         """The largest number of pieces of cut columns in a set."""
         return self._largest(self.cut)
-
-    @property
-    def most_runs(self) -> int:
-        """The largest number of rows that a set touches."""
-        return int(np.diff(self.set_run).max(initial=0))
 
     def imbalance(self, threads: int, wide: int = 1) -> float:
         """Return the paper's sigma: the busiest thread's non-zeros over the mean, all sets together.
@@ -429,6 +442,7 @@ class Descent:
         self._partial = np.zeros((plan.most_pieces if plan else 0, 2 * wide), dtype)
         self.beta, self._dtype, self.team, self.kernels = beta, dtype, _team(threads), _kernels(dtype)
         self._kept = (W, other, score, buffers, plan, gradient, curvature)
+        self._wide, self._shared = wide > 1, side.features.shared
         fields = {
             "pairs": _pairs(side.pairs),
             "features": _features(side.features),
@@ -460,8 +474,20 @@ class Descent:
         for k in dimensions:
             l1, l2 = elastic_net(k.part.regularizer)
             strength = _void(k.part.strength, self._dtype)
-            rows.append({"column": k.column, "slot": k.slot, "l1": l1, "l2": l2, "strength": strength})
+            rows.append(
+                {
+                    "column": k.column,
+                    "slot": k.slot,
+                    "l1": l1,
+                    "l2": l2,
+                    "strength": strength,
+                    "shared_strength": self._shared_strength(k.part),
+                }
+            )
         return ffi.new("fmf_dimension[]", rows)
+
+    def _shared_strength(self, part: Part) -> float:
+        return float(part.strength[self._shared].sum(dtype=np.float64)) if self._wide else 0.0
 
     def descend(self, dimensions: Sequence[Dimension]) -> None:
         """Update every dimension; loss and regularizers are native."""
@@ -508,81 +534,136 @@ class Descent:
         self.kernels.naive_apply(self.struct, slot, feature, delta)
 
 
-@attrs.frozen(eq=False)
-class Ownership:
-    """Which features are some row's alone: the first column of each row that no other row has."""
+def without_owned(partition: Partition, features: Features) -> Partition:
+    """Return the partition of the shared features that a partition of all makes."""
+    keep = features.shared[partition.order]
+    before = np.concatenate([[0], np.cumsum(keep)])
+    return Partition(partition.order[keep], np.unique(before[partition.offsets]))
 
-    own: NDArray[np.int32]
-    """(rows) that feature, or -1."""
-    value: Reals
-    shared: NDArray[np.bool_]
-    """(features) all the others."""
 
-    @classmethod
-    def of(cls, features: Features) -> Ownership:
-        """Find them."""
-        single = np.flatnonzero(features.column_sizes == 1)
-        single = single[features.col_value[features.col_ptr[single]] != 0]
-        at = features.col_ptr[single]
-        rows, first = np.unique(features.col_index[at], return_index=True)
-        own = np.full(features.rows, -1, np.int32)
-        value = np.zeros(features.rows, features.col_value.dtype)
-        shared = np.ones(features.cols, bool)
-        own[rows], value[rows], shared[single[first]] = single[first], features.col_value[at[first]], False
-        return cls(own, value, shared)
+def shared_sums(features: Features) -> Reals:
+    """Return, for each row, the sum of its values of shared features."""
+    if features.row_scale is not None:
+        return features.row_scale * (np.diff(features.row_ptr) - (features.own >= 0)).astype(features.own_value.dtype)
+    rows = np.repeat(np.arange(features.rows), np.diff(features.row_ptr))
+    sums = np.bincount(rows, weights=features.row_value, minlength=features.rows) - features.own_value
+    return cast(Reals, sums.astype(features.own_value.dtype))
 
-    def without_owned(self, partition: Partition) -> Partition:
-        """Return the partition of the shared features that a partition of all makes."""
-        keep = self.shared[partition.order]
-        before = np.concatenate([[0], np.cumsum(keep)])
-        return Partition(partition.order[keep], np.unique(before[partition.offsets]))
+
+DOUBLES = ("weights", "row_sums", "feature_sums", "row_common", "feature_common", "chunk_loss")
+"""Members of the C struct that are double whatever the precision of the problem."""
 
 
 class BlockDescent:
-    """One side's coordinate descent by blocks of dimensions: buffers for all rounds, and the C struct of each."""
+    """One side's coordinate descent by blocks of dimensions: buffers for all rounds, and the C struct of each.
 
-    def __init__(self, problem: Problem, side: Side, other_rows: int) -> None:
+    Where every feature is some row's own, each row is taken by itself. Else shared features move together along a few
+    conjugate ``directions``, or, where those are 0, set by set of a partition.
+    """
+
+    def __init__(self, problem: Problem, side: Side, other_rows: int, directions: int) -> None:
         """Reserve the buffers: proportional to rows, features and the other side's rows."""
-        dtype, rows = problem.dtype, side.pairs.rows
-        self.problem, self.side = problem, side
-        self.ownership = Ownership.of(side.features)
-        self.shares = bool(self.ownership.shared.any())
-        self.plan = Plan.allocate(side.features) if self.shares else None
+        self.problem, self.directions = problem, directions
+        self.alone = not side.features.shared.any()
+        self.side = side if self.alone or directions else attrs.evolve(side, features=side.features.with_values())
+        self.embedding = new_embedding(problem, side)
+        self.plan: Plan | None = None
+        self.rho: Reals | None = None
+        self._kept: tuple[int, dict[str, NDArray[Any]]] | None = None
+        dtype, rows, cols = problem.dtype, side.pairs.rows, side.features.cols
+        widths = {"G": BLOCK, "A": WIDE, "view": 2 * BLOCK, "move": BLOCK, "u": BLOCK, "Au": BLOCK}
+        lines = {name: (0 if self.alone else rows, width) for name, width in widths.items()}
+        if directions and not self.alone:
+            lines |= dict.fromkeys(("residual", "diagonal", "scaled", "direction"), (cols, BLOCK))
+            lines |= {"push": (rows, BLOCK)} if side.features.row_scale is not None else {}
+            self.plan = Plan.of_one_set(side.features)
+            self.rho = shared_sums(side.features)
+        elif not self.alone:
+            self.plan = Plan.allocate(self.side.features)
+        self.wide = {name: _lines(shape, dtype) for name, shape in lines.items()}
         self.buffers = SideBuffers(
-            np.zeros((rows, 2), dtype), np.zeros(rows, dtype), _lines((other_rows, (1 + self.shares) * BLOCK), dtype),
-            np.ones(side.features.cols, dtype),
+            np.zeros((0 if directions or self.alone else rows, 2), dtype), np.zeros(0, dtype),
+            _lines((0 if self.alone else other_rows, 2 * BLOCK), dtype),
+            np.ones(0 if self.moves_together else cols, dtype),
         )  # fmt: skip
-        wide = [_lines((rows if self.shares else 0, width), dtype) for width in (BLOCK,) * 5 + (BLOCK * BLOCK,)]
-        self.G, self.bend, self.move, self.u, self.Au, self.A = wide
 
-    def descend(self, partition: Partition | None, W: Reals, other: Reals, score: Reals, threads: int) -> None:
-        """Update the bias and every block of factors; loss and regularizers are native."""
+    def descend(
+        self, partition: Partition | None, W: Reals, other: Reals, score: Reals, threads: int, *, scored: bool
+    ) -> float | None:
+        """Update the bias and every block of factors; loss and regularizers are native.
+
+        Returns the weighted loss where it is known. ``scored`` says that ``score`` is up to date.
+        """
         side, dtype = self.side, self.problem.dtype
         if self.plan is not None and partition is not None:
-            self.plan.lay_out(self.ownership.without_owned(partition), threads, runs=True)
+            self.plan.lay_out(without_owned(partition, side.features), threads, runs=True)
         descent = Descent(
             self.problem, side, W, other, score, self.buffers, plan=self.plan, gradient=None, curvature=None,
             beta=float(curvature_of_first(self.problem)), threads=threads, wide=BLOCK,
         )  # fmt: skip
-        largest = self.plan.largest_set if self.plan else 0
-        portions = -(-self.plan.most_runs // lib.FMF_RUNS) if self.plan else 0
-        search, penalty = np.zeros((portions, 2)), np.zeros((largest, 2))
-        l1, _ = elastic_net(side.factors.regularizer)
+        scratch = self._scratch(descent.team)
+        pointers = {name: _void(array, dtype, writable=True) for name, array in self.wide.items()}
+        pointers.setdefault("push", pointers["Au"])
         block = ffi.new("fmf_block *", {
-            "d": descent.struct[0],
-            "rank": self.problem.rank,
-            "own": _int32(self.ownership.own), "own_value": _void(self.ownership.value, dtype),
-            "safe": l1 > 0,
-            "G": _void(self.G, dtype, writable=True), "A": _void(self.A, dtype, writable=True),
-            "bend": _void(self.bend, dtype, writable=True), "move": _void(self.move, dtype, writable=True),
-            "u": _void(self.u, dtype, writable=True), "Au": _void(self.Au, dtype, writable=True),
-            "search": _pointer("double *", search, np.float64, writable=True),
-            "penalty": _pointer("double *", penalty, np.float64, writable=True),
+            "d": descent.struct[0], "rank": self.problem.rank, "offset": self.problem.offset,
+            "mine": _void(self.embedding, dtype, writable=True), "scored": scored, "directions": self.directions,
+            "rho": _void(self.rho, dtype), **pointers,
+            **{name: _pointer("double *", array, np.float64, writable=True) if array.dtype == np.float64
+               and name in DOUBLES else _void(array, dtype, writable=True)
+               for name, array in scratch.items()},
+            "lines_room": self.lines_room, "longest": self.longest,
         })  # fmt: skip
         every = dimensions(self.problem, side)
         bias = descent.dimensions(every[:1]) if side.bias is not None else ffi.NULL
-        run = descent.kernels.block_descend if self.plan else descent.kernels.block_rows
-        run(block, bias, descent.dimensions(every[-1:]), descent.team)
+        factors = descent.dimensions(every[-1:])
+        if not self.alone:
+            descent.kernels.block_descend(block, bias, factors, descent.team)
+            return None
+        loss: float = descent.kernels.block_rows(block, bias, factors, descent.team)
+        return loss
+
+    @property
+    def moves_together(self) -> bool:
+        """Whether shared features move along directions."""
+        return bool(self.directions) and not self.alone
+
+    @property
+    def longest(self) -> int:
+        """The largest number of pairs of a row."""
+        return int(np.diff(self.side.pairs.ptr).max(initial=0))
+
+    @property
+    def lines_room(self) -> int:
+        """For how many pairs a thread keeps the other side's embeddings side by side."""
+        line = -(-self.problem.rank // BLOCK) * BLOCK * self.problem.dtype.itemsize
+        return min(self.longest | 1, max(1, LINES_BYTES // line))
+
+    def _scratch(self, team: int) -> dict[str, NDArray[Any]]:
+        """Return what threads need for themselves, kept from round to round."""
+        if self._kept is None or self._kept[0] != team:
+            self._kept = team, self._alone(team) if self.alone else self._sums()
+        return self._kept[1]
+
+    def _alone(self, team: int) -> dict[str, NDArray[Any]]:
+        """Return the scratch of rows by themselves."""
+        blocks, dtype = -(-self.problem.rank // BLOCK), self.problem.dtype
+        return {
+            "lines": _lines((team * blocks * self.lines_room, BLOCK), dtype),
+            "row_score": np.empty(team * self.longest, dtype),
+            "chunk_loss": np.empty(len(self.side.pairs.chunk) - 1),
+        }
+
+    def _sums(self) -> dict[str, NDArray[Any]]:
+        """Return the scratch of line searches."""
+        shared = int(self.side.features.shared.sum())
+        portions = [-(-n // lib.FMF_PORTION) for n in (self.side.features.rows, shared)]
+        return {
+            "row_sums": np.zeros((portions[0], 2)),
+            "feature_sums": np.zeros((portions[1] if self.directions else shared, 2)),
+            "weights": np.zeros(portions[1]),
+            "row_common": np.zeros((portions[0], BLOCK + WIDE)),
+            "feature_common": np.zeros((portions[1], BLOCK)),
+        }
 
 
 _start()

@@ -37,11 +37,14 @@ class Workspace:
     query: SideWorkspace
     target: SideWorkspace
     score: Reals
-    """One score per pair, in the order of the side whose turn it is (less y for the square loss)."""
+    """One score per pair, in the order of the side whose turn it is (less y for the square loss); empty where both
+    sides do without."""
     gradient: Reals | None
     """One gradient per pair where the loss is written in Python."""
     curvature: Reals | None
     """One curvature per pair where such a loss gives one for each."""
+    scored: SideWorkspace | None = None
+    """The side for which ``score`` is up to date."""
 
     def other(self, mine: SideWorkspace) -> SideWorkspace:
         """Return the opposite side."""
@@ -55,7 +58,7 @@ class CoordinateDescent(Solver):
     """Whether sets of features are laid out for parallel updates."""
 
     def prepare(self, problem: Problem, state: State) -> Workspace:
-        """Allocate buffers, embed both sides, score the pairs."""
+        """Allocate buffers and embed both sides."""
         query, target = (
             self._side_workspace(problem, side, other.pairs.rows)
             for side, other in (problem.sides, problem.sides[::-1])
@@ -66,19 +69,20 @@ class CoordinateDescent(Solver):
         def one_per_pair() -> Reals:
             return np.empty(problem.pairs, problem.dtype)
 
+        alone = all(mine.block is not None and mine.block.alone for mine in (query, target))
         workspace = Workspace(
             query,
             target,
-            score=one_per_pair(),
+            score=np.empty(0, problem.dtype) if alone else one_per_pair(),
             gradient=one_per_pair() if external else None,
             curvature=one_per_pair() if per_pair else None,
         )
         for mine in (query, target):
             self._embed(problem, state, mine)
-        self._score(problem, state, workspace, query)
         return workspace
 
     def _side_workspace(self, problem: Problem, side: Side, other_rows: int) -> SideWorkspace:
+        side = attrs.evolve(side, features=side.features.with_values())
         return SideWorkspace(
             side,
             _native.new_embedding(problem, side),
@@ -91,13 +95,20 @@ class CoordinateDescent(Solver):
 
     def round(self, problem: Problem, state: State, workspace: Workspace) -> RoundReport:
         """Update the query side, then the target side."""
-        self._update(problem, state, workspace, workspace.query)
-        self._embed(problem, state, workspace.query)
-        self._score(problem, state, workspace, workspace.target)
-        self._update(problem, state, workspace, workspace.target)
-        self._embed(problem, state, workspace.target)
-        loss = self._score(problem, state, workspace, workspace.query)
+        self._turn(problem, state, workspace, workspace.query)
+        loss = self._turn(problem, state, workspace, workspace.target)
+        if loss is None:
+            loss = self._score(problem, state, workspace, workspace.query)
         return RoundReport(loss=loss, eta=self._eta(workspace), sigma=self._sigma(state, workspace))
+
+    def _turn(self, problem: Problem, state: State, workspace: Workspace, mine: SideWorkspace) -> float | None:
+        """Update one side, embedding included; return the loss then, if it is known."""
+        if workspace.scored is not mine:
+            self._score(problem, state, workspace, mine)
+        workspace.scored = None
+        self._update(problem, state, workspace, mine)
+        self._embed(problem, state, mine)
+        return None
 
     @abstractmethod
     def _update(self, problem: Problem, state: State, workspace: Workspace, mine: SideWorkspace) -> None:
@@ -114,6 +125,7 @@ class CoordinateDescent(Solver):
 
     def _score(self, problem: Problem, state: State, workspace: Workspace, mine: SideWorkspace) -> float:
         other = workspace.other(mine).embedding
+        workspace.scored = mine
         return _native.scores(problem, mine.side, mine.embedding, other, workspace.score, state.threads)
 
     def _descent(

@@ -12,12 +12,16 @@ import numpy as np
 from attrs import validators
 
 from fmfkit import _native
-from fmfkit.checks import check_batch, frozen
+from fmfkit.checks import check_batch, frozen, whole
 from fmfkit.interfaces import PartitionScheduler, Reals
 from fmfkit.problem import Problem, Side
 from fmfkit.schedulers import RandomPartition, by_name, checked_partition
 from fmfkit.solvers.descent import CoordinateDescent, SideWorkspace, Workspace, refresh_gradients
 from fmfkit.state import Quantiles, State
+
+
+def _directions(given: int) -> int:
+    return whole("directions", given, least=1)
 
 
 @attrs.frozen(kw_only=True)
@@ -27,34 +31,53 @@ class PL2M(CoordinateDescent):
     ``block=1`` is the paper's algorithm: one latent dimension at a time. ``block=8``, the default, updates eight
     together, with one pass over the pairs for all of them. A loss or regularizer written in Python is always taken one
     dimension at a time.
+
+    In a block, a feature that is a row's own solves its 8 x 8 problem. The features that rows share move all together,
+    ``directions`` times, along conjugate directions of the bound; or, if a ``scheduler`` is given, and always where the
+    penalty has l1 > 0, set by set. The default scheduler, where one is needed, is RandomPartition(500) for ``block=1``
+    and RandomPartition(sets=8) for ``block=8``.
     """
 
     planned = True
     block: int = attrs.field(default=_native.BLOCK, validator=validators.in_((1, _native.BLOCK)))
-    scheduler: PartitionScheduler = attrs.field(converter=by_name)
+    scheduler: PartitionScheduler | None = attrs.field(default=None, converter=attrs.converters.optional(by_name))
+    directions: int = attrs.field(default=2, converter=_directions)
 
-    @scheduler.default
-    def _default_scheduler(self) -> PartitionScheduler:
-        # the line search of the block form makes up for some of the conflicts in large sets
-        return RandomPartition(500) if self.block == 1 else RandomPartition(sets=8)
+    def _scheduler(self, wide: bool) -> PartitionScheduler:
+        if self.scheduler is not None:
+            return self.scheduler
+        return RandomPartition(sets=8) if wide else RandomPartition(500)
 
     def _side_workspace(self, problem: Problem, side: Side, other_rows: int) -> SideWorkspace:
         if self.block == 1 or not _native.all_native(problem, side):
             return super()._side_workspace(problem, side, other_rows)
-        block = _native.BlockDescent(problem, side, other_rows)
-        return SideWorkspace(side, _native.new_embedding(problem, side), block.buffers, block.plan, block)
+        l1 = max(_native.elastic_net(part.regularizer)[0] for part in side.parts)
+        block = _native.BlockDescent(problem, side, other_rows, 0 if l1 > 0 or self.scheduler else self.directions)
+        return SideWorkspace(block.side, block.embedding, block.buffers, block.plan, block)
+
+    def _turn(self, problem: Problem, state: State, workspace: Workspace, mine: SideWorkspace) -> float | None:
+        if mine.block is None:
+            return super()._turn(problem, state, workspace, mine)
+        features, partition = mine.side.features, None
+        if not mine.block.alone and not mine.block.moves_together:
+            rng = state.rng(mine.side.name)
+            partition = checked_partition(self._scheduler(wide=True), features, state.round, rng)
+        scored, workspace.scored = workspace.scored is mine, None
+        loss = mine.block.descend(
+            partition, state.parameters(mine.side.name), workspace.other(mine).embedding, workspace.score,
+            state.threads, scored=scored,
+        )  # fmt: skip
+        if not mine.block.alone:
+            self._embed(problem, state, mine)
+        return loss
 
     def _update(self, problem: Problem, state: State, workspace: Workspace, mine: SideWorkspace) -> None:
-        if mine.block is None:
-            lay_out(self.scheduler, state, mine)
-            descend(self, problem, state, workspace, mine, mine.plan)
-            return
-        features = mine.side.features
-        partition = checked_partition(self.scheduler, features, state.round, state.rng(mine.side.name))
-        other = workspace.other(mine).embedding
-        mine.block.descend(partition, state.parameters(mine.side.name), other, workspace.score, state.threads)
+        lay_out(self._scheduler(wide=False), state, mine)
+        descend(self, problem, state, workspace, mine, mine.plan)
 
     def _eta(self, workspace: Workspace) -> Quantiles | None:
+        if any(side.block and side.block.moves_together for side in (workspace.query, workspace.target)):
+            return None  # no sets, no bound
         return Quantiles.of(np.concatenate([workspace.query.buffers.eta, workspace.target.buffers.eta]))
 
     def _sigma(self, state: State, workspace: Workspace) -> float | None:
