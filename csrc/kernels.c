@@ -9,6 +9,7 @@ enum {
     BLOCK = 1024,      /* pairs handled at a time by losses that are called by block */
     AHEAD = 4,         /* columns fetched ahead of their use */
     PAIRS_AHEAD = 12,  /* pairs whose partner's numbers are fetched ahead */
+    SGD_AHEAD = 4,     /* rows of P or Q that stochastic gradient descent fetches ahead */
 };
 
 /* First place of a[0..n] whose value is >= x (a ascending, n + 1 values). */

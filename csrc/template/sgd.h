@@ -3,6 +3,24 @@
 
 enum { FN(TOUCH_P), FN(TOUCH_QUERY_BIAS), FN(TOUCH_Q), FN(TOUCH_TARGET_BIAS) };
 
+/* w = shrink (w - step direction) */
+static inline void FN(shrink_step)(REAL *restrict w, const REAL *restrict direction, REAL step, REAL shrink, int64_t n) {
+    for (int64_t c = 0; c < n; c++) w[c] = shrink * (w[c] - step * direction[c]);
+}
+
+/* A pair's step where the target is its indicator, all three rows read and written once: V_j, what the features of the
+   query are asked for, and U_i as if they had moved. */
+static inline void FN(lone_step)(REAL *restrict V, REAL *restrict asked, REAL *restrict u, REAL g, REAL rate, REAL norm,
+                                 REAL shrink, int64_t n) {
+    const REAL own = rate * g, other = rate * norm * g;
+    for (int64_t c = 0; c < n; c++) {
+        const REAL v = V[c], old = u[c];
+        V[c] = shrink * (v - own * old);
+        asked[c] += g * v;
+        u[c] = old - other * v;
+    }
+}
+
 /* w -= rate * scale * direction, then the penalty's share in `touches` touches of feature s. */
 static inline void FN(touch)(const fmf_sgd *o, int which, int64_t s, REAL *w, const REAL *direction, REAL scale, int64_t n,
                              int64_t touches, REAL *scratch) {
@@ -24,7 +42,7 @@ static inline void FN(touch)(const fmf_sgd *o, int which, int64_t s, REAL *w, co
             w[c] = shrink * (moved > threshold ? moved - threshold : moved < -threshold ? moved + threshold : 0);
         }
     } else {
-        for (int64_t c = 0; c < n; c++) w[c] = shrink * (w[c] - rate * scale * direction[c]);
+        FN(shrink_step)(w, direction, rate * scale, shrink, n);
     }
 }
 
@@ -39,6 +57,10 @@ static inline REAL FN(embed_row)(const fmf_features *X, int64_t i, const REAL *P
     REAL norm = 0;
     for (int64_t c = 0; c < width; c++) embedding[c] = 0;
     for (int64_t e = X->row_ptr[i]; e < X->row_ptr[i + 1]; e++) {
+        if (e + SGD_AHEAD < X->row_ptr[i + 1]) {
+            const REAL *next = P + X->row_index[e + SGD_AHEAD] * width;
+            for (int64_t c = 0; c < width; c += 2 * LANES) __builtin_prefetch(next + c);
+        }
         const REAL x = FN(value_at)(X, i, e), *p = P + X->row_index[e] * width;
         norm += x * x;
         for (int64_t c = 0; c < width; c++) embedding[c] += x * p[c];
@@ -53,6 +75,10 @@ static inline void FN(touch_row)(const fmf_sgd *o, const fmf_features *X, int64_
     for (int64_t e = X->row_ptr[i]; e < X->row_ptr[i + 1]; e++) {
         const int64_t s = X->row_index[e];
         const REAL size = scale * FN(value_at)(X, i, e);
+        if (e + SGD_AHEAD < X->row_ptr[i + 1]) {
+            const REAL *next = P + X->row_index[e + SGD_AHEAD] * width;
+            for (int64_t c = 0; c < width; c += 2 * LANES) __builtin_prefetch(next + c, 1);
+        }
         FN(touch)(o, which, s, P + s * width, direction, size, o->rank, touches, scratch);
         if (bias) FN(touch)(o, which + 1, s, P + s * width + o->rank, direction + o->rank, size, 1, touches, scratch);
     }
@@ -81,15 +107,35 @@ static void FN(grouped_query)(const fmf_sgd *o, int64_t i, REAL *u, REAL *v, REA
     REAL *Q = o->Q;
     const int64_t width = o->rank + o->query_bias, other_width = o->rank + o->target_bias;
     const REAL rate = (REAL)o->rate;
+    const int plain = !o->penalty_external && o->touch_Q.l1 == 0;
     const REAL norm = FN(embed_row)(&o->X, i, o->P, width, u);
     for (int64_t c = 0; c < width; c++) asked[c] = 0;
     for (int64_t e = pairs->ptr[i]; e < pairs->ptr[i + 1]; e++) {
         const int64_t j = pairs->other[e], z = o->Z.row_ptr[j];
+        if (e + SGD_AHEAD < pairs->ptr[i + 1]) {
+            const REAL *next = Q + o->Z.row_index[o->Z.row_ptr[pairs->other[e + SGD_AHEAD]]] * other_width;
+            for (int64_t c = 0; c < o->rank; c += 2 * LANES) __builtin_prefetch(next + c, 1);
+        }
         const int lone = o->Z.row_ptr[j + 1] - z == 1 && FN(value_at)(&o->Z, j, z) == 1; /* plain indicator: Q's row is V_j */
         const REAL *V = lone ? Q + o->Z.row_index[z] * other_width : v;
         if (!lone) FN(embed_row)(&o->Z, j, Q, other_width, v);
         const REAL g = FN(pair_gradient)(o, e, u, V);
         if (o->stop && *o->stop) return;
+        if (lone && plain) {
+            const int64_t s = o->Z.row_index[z];
+            REAL *w = Q + s * other_width;
+            const REAL share = ((const REAL *)o->touch_Q.share)[s];
+            FN(lone_step)(w, asked, u, g, rate, norm, 1 / (1 + rate * (REAL)o->touch_Q.l2 * share), o->rank);
+            if (o->target_bias) {
+                const REAL one = 1;
+                FN(touch)(o, FN(TOUCH_TARGET_BIAS), s, w + o->rank, &one, g, 1, 1, scratch);
+            }
+            if (o->query_bias) {
+                asked[o->rank] += g;
+                u[o->rank] -= rate * norm * g;
+            }
+            continue;
+        }
         if (lone) { /* V_j is about to change in place */
             for (int64_t c = 0; c < o->rank; c++) v[c] = V[c];
         }
