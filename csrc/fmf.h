@@ -169,9 +169,9 @@ typedef struct fmf_kernels {
     void (*embed)(const fmf_features *, const void *P, int64_t rank, void *U, int64_t stride, int64_t bias_slot, void *panel,
                   int32_t threads);
     /* score_e = offset + dot(own_i, other_j); less y for the square loss.  Returns the weighted loss (0 if external);
-       chunk_loss is scratch of one double per chunk. */
+       chunk_loss is scratch of one double per chunk.  With score = NULL, the loss alone: row_score is (threads, longest). */
     double (*scores)(const fmf_pairs *, int32_t loss, const void *own, const void *other, int64_t stride, double offset,
-                     void *score, double *chunk_loss, int32_t threads);
+                     void *score, void *row_score, int64_t longest, double *chunk_loss, int32_t threads);
     /* offset + dot(own[rows[e]], other[others[e]]) for pairs given as index arrays. */
     void (*pair_scores)(int64_t n, const int32_t *rows, const int32_t *others, const void *own, const void *other,
                         int64_t stride, double offset, void *score, int32_t threads);

@@ -121,7 +121,9 @@ def _initial_state(problem: Problem, init: State | Model | float, seed: int, thr
 def _loss(problem: Problem, state: State) -> float:
     """Return the weighted loss of a state, from scratch."""
     U, V = (_native.embed(problem, side, state.parameters(side.name), state.threads) for side in problem.sides)
-    return _native.scores(problem, problem.query, U, V, np.empty(problem.pairs, problem.dtype), state.threads)
+    native = _native.loss_code(problem.loss) != _native.EXTERNAL
+    score = None if native else np.empty(problem.pairs, problem.dtype)
+    return _native.scores(problem, problem.query, U, V, score, state.threads)
 
 
 def _record(problem: Problem, state: State, loss: float, report: RoundReport, seconds: float) -> RoundRecord:

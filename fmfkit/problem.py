@@ -10,7 +10,7 @@ import difflib
 import functools
 import numbers
 from collections.abc import Mapping
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import attrs
 import numpy as np
@@ -22,6 +22,9 @@ from fmfkit.interfaces import Loss, Reals, Regularizer
 from fmfkit.registry import resolve
 from fmfkit.regularizers import Regularization
 from fmfkit.state import SideName
+
+if TYPE_CHECKING:
+    from fmfkit.memory import Memory
 
 INDEX_LIMIT = 2**31 - 1
 MOST_DIMENSIONS = 65536
@@ -305,6 +308,19 @@ class Problem:
     def target_bias(self) -> bool:
         """Whether targets have a bias."""
         return self.target.bias is not None
+
+    def memory(self, rank: int | None = None, block: int = 8, threads: int | None = None) -> Memory:
+        """Return how many bytes training takes with PL2M(block=block): data, model and work.
+
+        ``rank`` asks for another rank than the problem's. The formula stands in ``fmfkit.memory``.
+        """
+        from fmfkit import _native
+        from fmfkit.memory import memory
+
+        if block not in (1, _native.BLOCK):
+            raise ValueError(f"block: expected 1 or {_native.BLOCK}, got {block!r}")
+        rank = self.rank if rank is None else whole("rank", rank, least=1, most=MOST_DIMENSIONS)
+        return memory(self, rank, block, _native.resolve_threads(threads))
 
     def __repr__(self) -> str:
         """Tell the sizes, not the arrays."""

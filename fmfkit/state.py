@@ -98,7 +98,9 @@ class State:
 
         def draw(features: int, bias: bool) -> Reals:
             W = np.zeros((features, problem.rank + bias), problem.dtype)
-            W[:, : problem.rank] = scale * rng.standard_normal((features, problem.rank), dtype=problem.dtype)
+            for part in range(0, features, 4096):  # by parts: no second W in memory
+                rows = W[part : part + 4096, : problem.rank]
+                rows[...] = scale * rng.standard_normal(rows.shape, dtype=problem.dtype)
             return W
 
         P = draw(problem.X.cols, problem.query_bias)

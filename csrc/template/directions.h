@@ -308,12 +308,15 @@ static void FN(solve_common)(const double *K, int64_t size, const double *right,
     for (int k = 0; k < size; k++) x[k] = (REAL)M[k][B];
 }
 
-static double FN(direction_length)(const fmf_block *b) {
+/* The best length along a direction.  One that is all but common, c, before c is taken off is left with nothing but
+   rounding, in which p and X p no longer belong together: it is not followed. */
+static double FN(direction_length)(const fmf_block *b, double common_curvature) {
     const int64_t rows = b->d.features.rows, features = b->d.plan.set_ptr[1];
+    const double least = sizeof(REAL) == 4 ? 1e-4 : 1e-12; /* about 1000 roundings */
     double slope = 0.0, curvature = 0.0;
     FN(add_portions)(b->row_sums, (rows + FMF_PORTION - 1) / FMF_PORTION, &slope, &curvature);
     FN(add_portions)(b->feature_sums, (features + FMF_PORTION - 1) / FMF_PORTION, &slope, &curvature);
-    return FN(best_length)(slope, curvature);
+    return curvature > least * least * common_curvature ? FN(best_length)(slope, curvature) : 0.0;
 }
 
 /* Takes the best common step; leaves K. */
@@ -362,7 +365,9 @@ static void FN(follow_directions)(const fmf_block *b, const fmf_dimension *dimen
         FN(turn_direction)(b, &k, common, keep, thread, team);
         FN(direction_rows)(b, common, keep, thread, team);
 #pragma omp barrier
-        k.length = FN(direction_length)(b);
+        double common_curvature = 0.0; /* c K c */
+        for (int l = 0; l < B; l++) common_curvature += sums[l] * (double)common[l];
+        k.length = FN(direction_length)(b, common_curvature);
         FN(take_direction)(b, &k, b->direction, (REAL)k.length, NULL, thread, team);
     }
     for (int64_t i = rows * thread / team; i < rows * (thread + 1) / team; i++) FN(move_row)(b, i, (REAL)k.length);

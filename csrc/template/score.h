@@ -113,21 +113,20 @@ static void FN(row_scores)(const fmf_pairs *pairs, int32_t loss, int64_t i, cons
 }
 
 static double FN(scores)(const fmf_pairs *pairs, int32_t loss, const void *own, const void *other, int64_t stride,
-                         double offset, void *score, double *chunk_loss, int32_t threads) {
+                         double offset, void *score, void *row_score, int64_t longest, double *chunk_loss, int32_t threads) {
     const REAL *y = pairs->y, *weight = pairs->weight;
-    REAL *s = score;
     double total = 0.0;
     int64_t c;
 #pragma omp parallel for schedule(dynamic, 4) num_threads(threads)
     for (c = 0; c < pairs->chunks; c++) {
-        const int64_t begin = pairs->ptr[pairs->chunk[c]], n = pairs->ptr[pairs->chunk[c + 1]] - begin;
+        double sum = 0.0;
         for (int64_t i = pairs->chunk[c]; i < pairs->chunk[c + 1]; i++) {
-            FN(row_scores)(pairs, loss, i, own, other, stride, (REAL)offset, s + pairs->ptr[i]);
+            const int64_t at = pairs->ptr[i], n = pairs->ptr[i + 1] - at;
+            REAL *s = score ? (REAL *)score + at : (REAL *)row_score + (int64_t)FMF_THREAD * longest;
+            FN(row_scores)(pairs, loss, i, own, other, stride, (REAL)offset, s);
+            if (loss != FMF_EXTERNAL) sum += FN(value_block)(loss, s, y + at, weight ? weight + at : NULL, n);
         }
-        chunk_loss[c] = 0.0;
-        if (loss != FMF_EXTERNAL) {
-            chunk_loss[c] = FN(value_block)(loss, s + begin, y + begin, weight ? weight + begin : NULL, n);
-        }
+        chunk_loss[c] = sum;
     }
     for (c = 0; c < pairs->chunks; c++) total += chunk_loss[c];
     return total;

@@ -223,17 +223,22 @@ def embed(problem: Problem, side: Side, W: Reals, threads: int, out: Reals | Non
     return out
 
 
-def scores(problem: Problem, side: Side, own: Reals, other: Reals, score: Reals, threads: int) -> float:
-    """Fill ``score`` in the side's order of pairs (less y for the square loss); return the weighted loss."""
+def scores(problem: Problem, side: Side, own: Reals, other: Reals, score: Reals | None, threads: int) -> float:
+    """Fill ``score`` in the side's order of pairs (less y for the square loss); return the weighted loss.
+
+    Without ``score``, which only a native loss can do without, the loss alone.
+    """
     dtype, pairs = problem.dtype, side.pairs
     chunk_loss = np.empty(len(pairs.chunk) - 1)
     code = loss_code(problem.loss)
+    longest = int(np.diff(pairs.ptr).max(initial=0))
+    row_score = np.empty(_team(threads) * longest if score is None else 0, dtype)
     total: float = _kernels(dtype).scores(
         ffi.new("fmf_pairs *", _pairs(pairs)), code, _void(own, dtype), _void(other, dtype), own.shape[1],
-        problem.offset, _void(score, dtype, writable=True),
+        problem.offset, _void(score, dtype, writable=True), _void(row_score, dtype, writable=True), longest,
         _pointer("double *", chunk_loss, np.float64, writable=True), _team(threads),
     )  # fmt: skip
-    if code == EXTERNAL:
+    if code == EXTERNAL and score is not None:
         total = 0.0
         for part in blocks(len(pairs)):
             given = frozen(score[part]), frozen(pairs.y[part])
@@ -550,6 +555,11 @@ def shared_sums(features: Features) -> Reals:
     return cast(Reals, sums.astype(features.own_value.dtype))
 
 
+def lines_room(longest: int, line: int) -> int:
+    """Return for how many pairs, of at most ``longest``, a thread keeps lines of ``line`` bytes side by side."""
+    return min(longest | 1, max(1, LINES_BYTES // line))
+
+
 DOUBLES = ("weights", "row_sums", "feature_sums", "row_common", "feature_common", "chunk_loss")
 """Members of the C struct that are double whatever the precision of the problem."""
 
@@ -636,7 +646,7 @@ class BlockDescent:
     def lines_room(self) -> int:
         """For how many pairs a thread keeps the other side's embeddings side by side."""
         line = -(-self.problem.rank // BLOCK) * BLOCK * self.problem.dtype.itemsize
-        return min(self.longest | 1, max(1, LINES_BYTES // line))
+        return lines_room(self.longest, line)
 
     def _scratch(self, team: int) -> dict[str, NDArray[Any]]:
         """Return what threads need for themselves, kept from round to round."""

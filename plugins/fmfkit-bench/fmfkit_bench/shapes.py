@@ -81,7 +81,7 @@ def _ml10m(scale: float, rng: np.random.Generator) -> Shape:
     V = _normal(rng, (p, LATENT))
     pairs = _rate(rng, pairs, U, V)
     X = {"user": _eye(q), "implicit": implicit}
-    return Shape("ml10m", q, p, pairs.only(~test), pairs.only(test), X, None, "square", 0.17)
+    return Shape("ml10m", q, p, pairs.only(~test), pairs.only(test), X, None, "square", 0.12)
 
 
 def _yahoo(scale: float, rng: np.random.Generator) -> Shape:
@@ -95,7 +95,7 @@ def _yahoo(scale: float, rng: np.random.Generator) -> Shape:
     V += 0.6 * (Z["artist"] @ _normal(rng, (Z["artist"].shape[1], LATENT))) + 0.5 * _normal(rng, (p, LATENT))
     pairs = _rate(rng, pairs, U, V)
     X = {"user": _eye(q), "implicit": implicit}
-    return Shape("yahoo", q, p, pairs.only(~test), pairs.only(test), X, Z, "square", 0.17)
+    return Shape("yahoo", q, p, pairs.only(~test), pairs.only(test), X, Z, "square", 0.12)
 
 
 def _weibo(scale: float, rng: np.random.Generator) -> Shape:
@@ -103,11 +103,11 @@ def _weibo(scale: float, rng: np.random.Generator) -> Shape:
     pairs, test = _draw_pairs(rng, q, p, int(93_000_000 * scale))
     X = {"user": _eye(q), "social": _bag(rng, q, _size(100_000 * scale**0.5), 24), "profile": _bag(rng, q, 120, 3)}
     Z = {"celebrity": _eye(p), "category": _bag(rng, p, 400, 15)}
-    U = X["social"] @ _normal(rng, (X["social"].shape[1], LATENT)) / 5 + 0.4 * _normal(rng, (q, LATENT))
+    U = X["social"] @ _normal(rng, (X["social"].shape[1], LATENT)) / 5 + 0.2 * _normal(rng, (q, LATENT))
     U += X["profile"] @ _normal(rng, (120, LATENT)) / 2
     V = Z["category"] @ _normal(rng, (400, LATENT)) / 4 + 0.4 * _normal(rng, (p, LATENT))
     pairs = _choose(rng, pairs, U, V, -1.0)
-    return Shape("weibo", q, p, pairs.only(~test), pairs.only(test), X, Z, "logistic", 0.08)
+    return Shape("weibo", q, p, pairs.only(~test), pairs.only(test), X, Z, "logistic", 0.05)
 
 
 def _flickr(scale: float, rng: np.random.Generator) -> Shape:
@@ -117,7 +117,7 @@ def _flickr(scale: float, rng: np.random.Generator) -> Shape:
     words.data /= 694**0.5
     U = words @ _normal(rng, (2_000, LATENT)) + 0.1 * _normal(rng, (q, LATENT))
     pairs = _choose(rng, pairs, U, _normal(rng, (p, LATENT)), -2.0)
-    return Shape("flickr", q, p, pairs.only(~test), pairs.only(test), {"words": words}, None, "logistic", 0.05)
+    return Shape("flickr", q, p, pairs.only(~test), pairs.only(test), {"words": words}, None, "logistic", 0.02)
 
 
 SHAPES: dict[str, Callable[[float, np.random.Generator], Shape]] = {
