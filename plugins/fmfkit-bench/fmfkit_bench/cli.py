@@ -8,7 +8,7 @@ import time
 
 import attrs
 import click
-from fmfkit_bench import machine, shapes, speed
+from fmfkit_bench import footprint, growth, machine, plain, shapes, speed, targets
 
 import fmfkit
 
@@ -31,59 +31,125 @@ _seed = click.option("--seed", default=0, show_default=True, type=click.IntRange
 
 @bench.command("speed")
 @_shape
-@_scale
+@click.option(
+    "--scale", type=click.FloatRange(0, 1, min_open=True),
+    help="Size of the data, 0.1 by default; with --targets, of the sizes that they name, 1 by default.",
+)  # fmt: skip
 @_rank
 @_seed
 @click.option(
     "--solver", "solvers", multiple=True, type=click.Choice(list(speed.SOLVERS)), default=["block", "dimension", "sgd"],
     show_default=True, help="Solver to run; may be given more than once.",
 )  # fmt: skip
-@click.option("--rounds", default=10, show_default=True, type=click.IntRange(1), help="Rounds of each fit.")
+@click.option(
+    "--rounds", default=6, show_default=True, type=click.IntRange(1), help="Rounds of each fit; sgd has twice."
+)
 @click.option("--threads", multiple=True, type=click.IntRange(1, 1024), help="Threads; may be given more than once.")
 @click.option(
     "--repeats", default=1, show_default=True, type=click.IntRange(1), help="Fits of each; medians are shown."
 )
+@click.option(
+    "--targets", "everything", is_flag=True,
+    help="All that the table of targets needs: its shapes and solvers on 1 and 2 threads, plain factorization beside "
+    "LIBMF, growth, and memory.",
+)  # fmt: skip
 @click.option("--json", "path", type=click.Path(dir_okay=False, writable=True), help="Also write the records here.")
 def speed_command(
-    names: tuple[str, ...], scale: float, rank: int, seed: int, solvers: tuple[str, ...], rounds: int,
-    threads: tuple[int, ...], repeats: int, path: str | None,
+    names: tuple[str, ...], scale: float | None, rank: int, seed: int, solvers: tuple[str, ...], rounds: int,
+    threads: tuple[int, ...], repeats: int, everything: bool, path: str | None,
 ) -> None:  # fmt: skip
     """Run solvers side by side: seconds per round, to equal objective, to equal test error.
 
     Goals are what every solver reached: the objective that all coordinate descent solvers had at the end, and the test
-    error that all had at their best.
+    error that all had at their best. Hogwild! is run on a part of the pairs, and its time multiplied.
     """
-    threads = threads or (fmfkit.build_info()["threads"],)
+    if everything:
+        sizes = {name: size * (scale or 1.0) for name, size in targets.SIZES.items()}
+        solvers, threads = tuple(speed.SOLVERS), threads or (1, 2)
+    else:
+        sizes = dict.fromkeys(names, scale or 0.1)
+        threads = threads or (fmfkit.build_info()["threads"],)
     limits = {team: (machine.bandwidth(team), machine.arithmetic(team)) for team in threads}
+    full = scale in (None, 1.0) and everything
     records: list[speed.Record] = []
-    for name in names:
+    others: list[targets.Target] = []
+    for name, size in sizes.items():
         began = time.perf_counter()
-        shape = shapes.generate(name, scale, seed)
-        problem = shape.problem(rank)
-        click.echo(f"{problem!r}, made in {time.perf_counter() - began:.1f} s", err=True)
-        runs: dict[tuple[str, int], list[speed.Run]] = {}
-        for repeat in range(repeats):  # all solvers in turn, so that none has the quiet hour for itself
-            for solver in solvers:
-                for team in threads:
-                    one = speed.run(shape, problem, solver, team, rounds, seed + repeat)
-                    runs.setdefault((solver, team), []).append(one)
-                    click.echo(
-                        f"{name} {solver} on {team} threads: {sum(one.seconds):.2f} s for {rounds} rounds, "
-                        f"objective {one.objective[-1]:.6g}, test error {min(one.test_error):.5f}",
-                        err=True,
-                    )
-        part = speed.compare(runs, shape, scale, problem)
+        shape = shapes.generate(name, size, seed)
+        _say(f"{name} at {size:g} of its size, made in {time.perf_counter() - began:.1f} s")
+        if everything and name == "ml10m":
+            others += _whole_process(shape, rank, max(threads), rounds, repeats, full)
+        part = _side_by_side(shape, size, rank, solvers, threads, rounds, repeats, seed)
         _show(part, limits)
         records += part
+        if everything and name == "ml10m":
+            smaller = shapes.generate(name, 0.2 * size, seed)
+            others += targets.of_growth(growth.exponents(smaller, max(threads), rounds, _say))
+    reached = targets.of_records(records, full) + others
+    click.echo(f"\n{targets.table(reached)}")
     if path:
-        with open(path, "w", encoding="utf-8") as file:
-            machine_record = {
-                "processors": os.cpu_count(),
-                "limits": [
-                    {"threads": t, "bytes_per_second": b, "flops_per_second": f} for t, (b, f) in limits.items()
-                ],
-            }
-            json.dump({"machine": machine_record, "records": [attrs.asdict(r) for r in records]}, file, indent=2)
+        _write(path, limits, records, reached)
+
+
+def _say(line: str) -> None:
+    click.echo(line, err=True)
+
+
+def _whole_process(
+    shape: shapes.Shape, rank: int, threads: int, rounds: int, repeats: int, full: bool
+) -> list[targets.Target]:
+    """Measure what needs the training data as it is: memory, and plain factorization."""
+    lines = []
+    peak = footprint.measure(shape, rank, threads)
+    if peak is not None:
+        lines.append(targets.of_footprint(peak, full))
+    race = plain.race(shape, rank, threads, rounds, repeats, _say)
+    if race is None:
+        _say("plain: LIBMF is not installed (python -m pip install libmf): left out")
+        return lines
+    click.echo(
+        f"plain {shape.name}: test error {race.goal:.5f} after {race.seconds:.2f} s, LIBMF {race.libmf_seconds:.2f} s; "
+        f"a round {race.seconds_per_round:.3f} s, an iteration of LIBMF {race.libmf_seconds_per_iteration:.3f} s; "
+        f"best {race.best:.5f}, LIBMF {race.libmf_best:.5f}"
+    )
+    return [*lines, targets.of_race(race, full)]
+
+
+def _side_by_side(
+    shape: shapes.Shape, size: float, rank: int, solvers: tuple[str, ...], threads: tuple[int, ...], rounds: int,
+    repeats: int, seed: int,
+) -> list[speed.Record]:  # fmt: skip
+    part = min(1.0, speed.SAMPLED_PAIRS / len(shape.train.query))
+    sampled = shape.problem(rank, sample=part) if "hogwild" in solvers else None
+    problem = shape.problem(rank)
+    shape = shape.for_testing()
+    _say(f"{problem!r}")
+    runs: dict[tuple[str, int], list[speed.Run]] = {}
+    for repeat in range(repeats):  # all solvers in turn, so that none has the quiet hour for itself
+        for solver in solvers:
+            for team in threads:
+                hogwild = solver == "hogwild" and sampled is not None
+                used, sample = (sampled, part) if hogwild and sampled is not None else (problem, 1.0)
+                one = speed.run(shape, used, solver, team, rounds, seed + repeat, sample)
+                runs.setdefault((solver, team), []).append(one)
+                _say(
+                    f"{shape.name} {solver} on {team} threads: {one.seconds_per_round():.3f} s a round, "
+                    f"objective {one.objective[-1]:.6g}, test error {min(one.test_error):.5f}"
+                )
+    return speed.compare(runs, shape, size, problem)
+
+
+def _write(
+    path: str, limits: dict[int, tuple[float, float]], records: list[speed.Record], reached: list[targets.Target]
+) -> None:
+    teams = [{"threads": t, "bytes_per_second": b, "flops_per_second": f} for t, (b, f) in limits.items()]
+    written = {
+        "machine": {"processors": os.cpu_count(), "limits": teams},
+        "records": [attrs.asdict(record) for record in records],
+        "targets": [attrs.asdict(target) | {"verdict": target.verdict} for target in reached],
+    }
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(written, file, indent=2)
 
 
 def _show(records: list[speed.Record], limits: dict[int, tuple[float, float]]) -> None:
@@ -97,41 +163,21 @@ def _show(records: list[speed.Record], limits: dict[int, tuple[float, float]]) -
         click.echo(
             f"{record.solver:12}{record.threads:>8}{record.seconds_per_round:>10.4f}"
             f"{_seconds(record.seconds_to_objective):>14}{_seconds(record.seconds_to_test_error):>15}"
-            f"{record.test_error:>12.5f}{record.bytes_per_second / 1e9:>8.2f}{record.flops_per_second / 1e9:>9.2f}"
+            f"{_number(record.test_error):>12}"
+            f"{record.bytes_per_second / 1e9:>8.2f}{record.flops_per_second / 1e9:>9.2f}"
             f"{'-' if record.peak_rss_bytes is None else round(record.peak_rss_bytes / 1e6):>9}"
+            f"{'' if record.sample == 1 else f'  from {record.sample:.2%} of the pairs'}"
         )
     for team, (moved, flops) in limits.items():
         click.echo(f"{'(machine)':12}{team:>8}{'':>51}{moved / 1e9:>8.2f}{flops / 1e9:>9.2f}")
-    _ratios(records)
-
-
-def _ratios(records: list[speed.Record]) -> None:
-    """Show how many times the others' time the default solver's goes into."""
-    for team in dict.fromkeys(record.threads for record in records):
-        here = {record.solver: record for record in records if record.threads == team}
-        ours = here.get("block")
-        for name, other in here.items():
-            if ours is None or name == "block":
-                continue
-            shown = [
-                f"{label} {theirs / mine:.2f}x"
-                for label, theirs, mine in (
-                    ("per round", other.seconds_per_round, ours.seconds_per_round),
-                    ("to objective", other.seconds_to_objective, ours.seconds_to_objective),
-                    ("to test error", other.seconds_to_test_error, ours.seconds_to_test_error),
-                )
-                if theirs is not None and mine
-            ]
-            click.echo(f"{name} takes, on {team} threads, against block: {', '.join(shown)}")
-    for name in dict.fromkeys(record.solver for record in records):
-        by_team = {record.threads: record.seconds_per_round for record in records if record.solver == name}
-        for team, seconds in by_team.items():
-            if team != 1 and 1 in by_team:
-                click.echo(f"{name}: {team} threads against 1: {by_team[1] / seconds:.2f}x")
 
 
 def _seconds(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}"
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.5f}"
 
 
 @bench.command("data")

@@ -7,7 +7,7 @@ the pairs is held out for testing, before implicit feedback is made from the res
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import attrs
@@ -29,7 +29,7 @@ class Pairs:
     target: NDArray[np.int32]
     score: NDArray[np.float32]
 
-    def only(self, which: NDArray[np.bool_]) -> Pairs:
+    def only(self, which: NDArray[np.bool_] | slice) -> Pairs:
         """Return some of them."""
         return Pairs(self.query[which], self.target[which], self.score[which])
 
@@ -47,14 +47,25 @@ class Shape:
     Z: dict[str, sp.csr_array] | None
     loss: str
     strength: float
+    """l2 of the elastic net, found by a search on the test error, with all features."""
+    plain_strength: float
+    """The same for plain matrix factorization."""
+    rate: float
+    """The learning rate of stochastic gradient descent, found likewise; it falls by a fifth each round."""
 
-    def problem(self, rank: int, *, features: bool = True) -> Problem:
-        """Return the training problem, with all features or with indicators only."""
+    def problem(self, rank: int, *, features: bool = True, sample: float = 1.0) -> Problem:
+        """Return the training problem, with all features or indicators only, of all pairs or of a random part."""
+        chosen: Any = slice(None) if sample == 1 else np.random.default_rng(0).random(len(self.train.query)) < sample
+        pairs = self.train.only(chosen)
         return Problem.from_coo(
-            self.train.query, self.train.target, self.train.score, shape=(self.queries, self.targets), rank=rank,
+            pairs.query, pairs.target, pairs.score, shape=(self.queries, self.targets), rank=rank,
             X=self.X if features else None, Z=self.Z if features else None, loss=self.loss,
-            regularizer=regularizers.ElasticNet(l2=self.strength),
+            regularizer=regularizers.ElasticNet(l2=self.strength if features else self.plain_strength),
         )  # fmt: skip
+
+    def for_testing(self) -> Shape:
+        """Return it without what only training needs, to give the memory back."""
+        return attrs.evolve(self, train=self.train.only(slice(0)), X=None, Z=None)
 
     def test_error(self, model: Model) -> float:
         """Return the root mean square error, or for the logistic loss the mean loss, on the pairs held out."""
@@ -75,49 +86,51 @@ def generate(name: str, scale: float, seed: int = 0) -> Shape:
 
 def _ml10m(scale: float, rng: np.random.Generator) -> Shape:
     q, p = _size(69_878 * scale), _size(10_677 * scale**0.5)
-    pairs, test = _draw_pairs(rng, q, p, int(9_000_000 * scale))
-    implicit = _implicit(pairs, ~test, (q, p))
+    parts = _draw_pairs(rng, q, p, int(9_000_000 * scale))
+    implicit = _implicit(parts[0], (q, p))
     U = implicit @ _normal(rng, (p, LATENT)) + 0.1 * _normal(rng, (q, LATENT))
     V = _normal(rng, (p, LATENT))
-    pairs = _rate(rng, pairs, U, V)
+    _rate(rng, parts, U, V)
     X = {"user": _eye(q), "implicit": implicit}
-    return Shape("ml10m", q, p, pairs.only(~test), pairs.only(test), X, None, "square", 0.12)
+    return Shape("ml10m", q, p, *parts, X, None, loss="square", strength=0.12, plain_strength=0.09, rate=0.01)
 
 
 def _yahoo(scale: float, rng: np.random.Generator) -> Shape:
     q, p = _size(1_000_000 * scale), _size(600_000 * scale**0.5)
-    pairs, test = _draw_pairs(rng, q, p, int(250_000_000 * scale))
-    implicit = _implicit(pairs, ~test, (q, p))
+    parts = _draw_pairs(rng, q, p, int(250_000_000 * scale))
+    implicit = _implicit(parts[0], (q, p))
     album, artist = rng.integers(0, max(p // 8, 1), p), rng.integers(0, max(p // 30, 1), p)
     Z = {"track": _eye(p), "album": _one_hot(album), "artist": _one_hot(artist)}
     U = implicit @ _normal(rng, (p, LATENT)) + 0.5 * _normal(rng, (q, LATENT))
     V = 0.6 * (Z["album"] @ _normal(rng, (Z["album"].shape[1], LATENT)))
     V += 0.6 * (Z["artist"] @ _normal(rng, (Z["artist"].shape[1], LATENT))) + 0.5 * _normal(rng, (p, LATENT))
-    pairs = _rate(rng, pairs, U, V)
+    _rate(rng, parts, U, V)
     X = {"user": _eye(q), "implicit": implicit}
-    return Shape("yahoo", q, p, pairs.only(~test), pairs.only(test), X, Z, "square", 0.12)
+    return Shape("yahoo", q, p, *parts, X, Z, loss="square", strength=0.12, plain_strength=0.09, rate=0.01)
 
 
 def _weibo(scale: float, rng: np.random.Generator) -> Shape:
     q, p = _size(2_000_000 * scale), _size(5_000 * scale**0.5)
-    pairs, test = _draw_pairs(rng, q, p, int(93_000_000 * scale))
+    parts = _draw_pairs(rng, q, p, int(93_000_000 * scale))
     X = {"user": _eye(q), "social": _bag(rng, q, _size(100_000 * scale**0.5), 24), "profile": _bag(rng, q, 120, 3)}
     Z = {"celebrity": _eye(p), "category": _bag(rng, p, 400, 15)}
     U = X["social"] @ _normal(rng, (X["social"].shape[1], LATENT)) / 5 + 0.2 * _normal(rng, (q, LATENT))
     U += X["profile"] @ _normal(rng, (120, LATENT)) / 2
     V = Z["category"] @ _normal(rng, (400, LATENT)) / 4 + 0.4 * _normal(rng, (p, LATENT))
-    pairs = _choose(rng, pairs, U, V, -1.0)
-    return Shape("weibo", q, p, pairs.only(~test), pairs.only(test), X, Z, "logistic", 0.05)
+    _choose(rng, parts, U, V, -1.0)
+    return Shape("weibo", q, p, *parts, X, Z, loss="logistic", strength=0.05, plain_strength=0.03, rate=0.01)
 
 
 def _flickr(scale: float, rng: np.random.Generator) -> Shape:
     q, p = _size(650_000 * scale), _size(20_000 * scale**0.5)
-    pairs, test = _draw_pairs(rng, q, p, int(39_000_000 * scale))
+    parts = _draw_pairs(rng, q, p, int(39_000_000 * scale))
     words = _bag(rng, q, 2_000, 694)
     words.data /= 694**0.5
     U = words @ _normal(rng, (2_000, LATENT)) + 0.1 * _normal(rng, (q, LATENT))
-    pairs = _choose(rng, pairs, U, _normal(rng, (p, LATENT)), -2.0)
-    return Shape("flickr", q, p, pairs.only(~test), pairs.only(test), {"words": words}, None, "logistic", 0.02)
+    _choose(rng, parts, U, _normal(rng, (p, LATENT)), -2.0)
+    return Shape(
+        "flickr", q, p, *parts, {"words": words}, None, loss="logistic", strength=0.02, plain_strength=0.05, rate=0.1
+    )
 
 
 SHAPES: dict[str, Callable[[float, np.random.Generator], Shape]] = {
@@ -145,9 +158,9 @@ def _one_hot(category: NDArray[Any]) -> sp.csr_array:
     return sp.csr_array((np.ones(n, np.float32), category.astype(np.int32), np.arange(n + 1)))
 
 
-def _draw_pairs(rng: np.random.Generator, q: int, p: int, n: int) -> tuple[Pairs, NDArray[np.bool_]]:
+def _draw_pairs(rng: np.random.Generator, q: int, p: int, n: int) -> tuple[Pairs, Pairs]:
     """Draw different pairs, some queries and targets far more active than others: about n for training, and a tenth of
-    all for testing; tell which these are.
+    all for testing.
     """
     n = int(n / 0.9)
     activity = rng.lognormal(0, 1.4, q)
@@ -173,14 +186,17 @@ def _draw_pairs(rng: np.random.Generator, q: int, p: int, n: int) -> tuple[Pairs
         queries.append((row[keep] + begin).astype(np.int32))
         targets.append(column[keep].astype(np.int32))
     query, target = np.concatenate(queries), np.concatenate(targets)
-    return Pairs(query, target, np.zeros(len(query), np.float32)), rng.random(len(query)) < 0.1
+    del queries, targets
+    test = rng.random(len(query), np.float32) < 0.1
+    pairs = Pairs(query, target, np.zeros(len(query), np.float32))
+    return pairs.only(~test), pairs.only(test)
 
 
-def _implicit(pairs: Pairs, train: NDArray[np.bool_], shape: tuple[int, int]) -> sp.csr_array:
+def _implicit(train: Pairs, shape: tuple[int, int]) -> sp.csr_array:
     """Return SVD++'s features: 1/√n for each of the n targets that a query is paired with in training."""
-    counts = np.bincount(pairs.query[train], minlength=shape[0])
+    counts = np.bincount(train.query, minlength=shape[0])
     value = np.repeat((1 / np.sqrt(np.maximum(counts, 1))).astype(np.float32), counts)
-    return sp.csr_array((value, pairs.target[train], np.concatenate([[0], np.cumsum(counts)])), shape=shape)
+    return sp.csr_array((value, train.target, np.concatenate([[0], np.cumsum(counts)])), shape=shape)
 
 
 def _bag(rng: np.random.Generator, rows: int, features: int, each: int) -> sp.csr_array:
@@ -201,31 +217,32 @@ def _bag(rng: np.random.Generator, rows: int, features: int, each: int) -> sp.cs
     return sp.vstack(blocks, format="csr")
 
 
-def _affinity(pairs: Pairs, U: NDArray[np.float32], V: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return U·V of each pair, by blocks."""
-    out = np.empty(len(pairs.query), np.float32)
-    for begin in range(0, len(out), 1_000_000):
-        part = slice(begin, begin + 1_000_000)
-        out[part] = np.einsum("ek,ek->e", U[pairs.query[part]], V[pairs.target[part]])
-    return out / np.float32(LATENT**0.5)
+PART = 1_000_000
+"""Pairs that are scored at a time."""
 
 
-def _biased(rng: np.random.Generator, pairs: Pairs, U: NDArray[np.float32], V: NDArray[np.float32]) -> NDArray[Any]:
-    bias = 0.3 * rng.standard_normal(len(U), np.float32)[pairs.query]
-    bias += 0.4 * rng.standard_normal(len(V), np.float32)[pairs.target]
-    return bias + _affinity(pairs, U, V)
+def _tastes(
+    rng: np.random.Generator, parts: tuple[Pairs, Pairs], U: NDArray[np.float32], V: NDArray[np.float32]
+) -> Iterator[tuple[NDArray[np.float32], NDArray[np.float32]]]:
+    """Yield U·V and biases of some pairs after others, and where their scores belong."""
+    query_bias, target_bias = 0.3 * _normal(rng, (len(U), 1))[:, 0], 0.4 * _normal(rng, (len(V), 1))[:, 0]
+    for pairs in parts:
+        for begin in range(0, len(pairs.query), PART):
+            part = slice(begin, begin + PART)
+            i, j = pairs.query[part], pairs.target[part]
+            taste = np.einsum("ek,ek->e", U[i], V[j]) / np.float32(LATENT**0.5)
+            yield taste + query_bias[i] + target_bias[j], pairs.score[part]
 
 
-def _rate(rng: np.random.Generator, pairs: Pairs, U: NDArray[np.float32], V: NDArray[np.float32]) -> Pairs:
+def _rate(rng: np.random.Generator, parts: tuple[Pairs, Pairs], U: NDArray[np.float32], V: NDArray[np.float32]) -> None:
     """Rate the pairs: tastes, biases, noise."""
-    score = 3.5 + 0.6 * _biased(rng, pairs, U, V) + 0.7 * rng.standard_normal(len(pairs.query), np.float32)
-    return Pairs(pairs.query, pairs.target, score.astype(np.float32))
+    for taste, score in _tastes(rng, parts, U, V):
+        score[...] = 3.5 + 0.6 * taste + 0.7 * rng.standard_normal(len(taste), np.float32)
 
 
 def _choose(
-    rng: np.random.Generator, pairs: Pairs, U: NDArray[np.float32], V: NDArray[np.float32], level: float
-) -> Pairs:
+    rng: np.random.Generator, parts: tuple[Pairs, Pairs], U: NDArray[np.float32], V: NDArray[np.float32], level: float
+) -> None:
     """Say yes or no to the pairs, by tastes and biases."""
-    score = level + 1.5 * _biased(rng, pairs, U, V)
-    yes = rng.random(len(score), np.float32) < 1 / (1 + np.exp(-score))
-    return Pairs(pairs.query, pairs.target, yes.astype(np.float32))
+    for taste, score in _tastes(rng, parts, U, V):
+        score[...] = rng.random(len(taste), np.float32) < 1 / (1 + np.exp(-(level + 1.5 * taste)))

@@ -20,17 +20,33 @@ def test_speed_compares_the_solvers_and_writes_records(tmp_path):
         "speed", "--scale", "0.002", "--rank", "8", "--rounds", "3", "--threads", "1", "--threads", "2",
         "--solver", "block", "--solver", "dimension", "--solver", "sgd", "--solver", "hogwild", "--json", str(out),
     )  # fmt: skip
-    assert "dimension takes, on 2 threads, against block: per round" in output
-    assert "block: 2 threads against 1:" in output
+    assert "ml10m: seconds per round against B = 1" in output
+    assert "ml10m: two threads against one" in output
     written = json.loads(out.read_text())
     assert len(written["records"]) == 8
     for record in written["records"]:
         assert record["seconds_per_round"] > 0
-        assert record["rounds"] == 3
+        assert record["rounds"] == {"sgd": 6}.get(record["solver"], 3)
         assert set(record) == {field.name for field in attrs.fields(Record)}
     descent = [record for record in written["records"] if record["solver"] in ("block", "dimension")]
     assert any(record["seconds_to_objective"] is not None for record in descent)
     assert all(record["seconds_to_test_error"] is not None for record in written["records"])
+
+
+def test_targets_runs_all_that_the_table_needs(tmp_path):
+    out = tmp_path / "records.json"
+    output = invoke("speed", "--targets", "--scale", "0.002", "--rank", "8", "--rounds", "2", "--json", str(out))
+    written = json.loads(out.read_text())
+    assert {record["shape"] for record in written["records"]} == {"ml10m", "weibo", "flickr"}
+    told = [target["what"] for target in written["targets"]]
+    for what in (
+        "seconds per round against Hogwild!",
+        "exponent",
+        "peak memory of a process",
+        "two threads against one",
+    ):
+        assert any(what in line for line in told), what
+        assert what in output
 
 
 def test_data_shows_how_much_features_help():
