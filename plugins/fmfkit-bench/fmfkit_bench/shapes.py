@@ -8,6 +8,7 @@ the pairs is held out for testing, before implicit feedback is made from the res
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import attrs
@@ -17,6 +18,8 @@ from numpy.typing import NDArray
 
 from fmfkit import Model, Problem, regularizers
 
+QUERIES = 10_000
+"""Queries whose pairs are drawn at a time, to keep memory in bounds."""
 LATENT = 8
 """Dimensions of the tastes behind the data."""
 
@@ -168,28 +171,33 @@ def _draw_pairs(rng: np.random.Generator, q: int, p: int, n: int) -> tuple[Pairs
         activity = np.minimum(activity / activity.sum() * n, p / 2)
     want = np.maximum(np.round(activity), 1).astype(np.int64)
     popularity = np.cumsum(rng.lognormal(0, 1.6, p))
-    queries, targets = [], []
-    for begin in range(0, q, 20_000):  # by blocks of queries, to keep memory in bounds
-        counts = want[begin : begin + 20_000]
-        draws = (
-            np.ceil(counts * (1.5 + 12 * counts / p)).astype(np.int64) + 2
-        )  # popular targets are drawn again and again
-        row = np.repeat(np.arange(len(counts)), draws)
-        column = np.searchsorted(popularity, rng.random(len(row)) * popularity[-1], side="right")
-        key = np.unique(row * p + column)
-        row, column = key // p, key % p
-        place = np.arange(len(row)) - np.searchsorted(row, row)  # within its query
-        # keep a random part of each query's, as many as wanted
-        order = np.lexsort((rng.random(len(row)), row))
-        keep = np.zeros(len(row), bool)
-        keep[order] = place < counts[row]
-        queries.append((row[keep] + begin).astype(np.int32))
-        targets.append(column[keep].astype(np.int32))
+    starts = range(0, q, QUERIES)
+    with ThreadPoolExecutor() as pool:
+        drawn = pool.map(
+            lambda start, rng: _draw_block(rng, start, want[start : start + QUERIES], popularity),
+            starts,
+            rng.spawn(len(starts)),
+        )
+        queries, targets = zip(*drawn, strict=True)
     query, target = np.concatenate(queries), np.concatenate(targets)
     del queries, targets
     test = rng.random(len(query), np.float32) < 0.1
     pairs = Pairs(query, target, np.zeros(len(query), np.float32))
     return pairs.only(~test), pairs.only(test)
+
+
+def _draw_block(
+    rng: np.random.Generator, start: int, counts: NDArray[np.int64], popularity: NDArray[np.float64]
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Draw about as many different targets as wanted for each of some queries."""
+    p = len(popularity)
+    draws = np.ceil(counts * (1.5 + 12 * counts / p)).astype(np.int64) + 2  # popular ones are drawn again and again
+    row = np.repeat(np.arange(len(counts)), draws)
+    column = np.searchsorted(popularity, rng.random(len(row)) * popularity[-1], side="right")
+    row, column = np.divmod(np.unique(row * p + column), p)
+    found = np.bincount(row, minlength=len(counts))
+    keep = rng.random(len(row)) * found[row] < counts[row]
+    return (row[keep] + start).astype(np.int32), column[keep].astype(np.int32)
 
 
 def _implicit(train: Pairs, shape: tuple[int, int]) -> sp.csr_array:
