@@ -163,6 +163,21 @@ typedef struct fmf_sgd {
     void *scratch;              /* (threads, 4, rank + 1) */
 } fmf_sgd;
 
+/* The best targets of some queries. */
+typedef struct fmf_top {
+    int64_t queries;
+    const void *own;            /* (queries, stride) */
+    int64_t stride;
+    int64_t targets;
+    const void *packed;         /* (targets in packs of 64 bytes, stride, 64 bytes) by pack_targets */
+    double offset;
+    int64_t k;
+    const int64_t *skip_ptr;    /* (queries + 1) or NULL */
+    const int32_t *skip;        /* each query's targets to leave out, ascending */
+    int32_t *target;            /* (queries, k) */
+    void *score;                /* (queries, k) -inf where there are no more */
+} fmf_top;
+
 typedef struct fmf_kernels {
     /* U = X P into embedding rows of `stride`; the bias goes to bias_slot (negative: there is none).  panel: 64 bytes of
        scratch for each feature, from a cache line on. */
@@ -202,6 +217,9 @@ typedef struct fmf_kernels {
     void (*block_descend)(const fmf_block *, const fmf_dimension *bias, const fmf_dimension *factors, int32_t threads);
     /* The same where every feature is some row's alone; makes the embedding too, and returns the weighted loss. */
     double (*block_rows)(const fmf_block *, const fmf_dimension *bias, const fmf_dimension *factors, int32_t threads);
+
+    void (*pack_targets)(int64_t targets, const void *embedding, int64_t stride, void *packed, int32_t threads);
+    void (*top)(const fmf_top *, int32_t threads);
 
     void (*sgd_grouped)(const fmf_sgd *, int32_t threads);
     void (*sgd_per_pair)(const fmf_sgd *, int32_t threads);

@@ -70,6 +70,7 @@ static void share_by_total(const int64_t *a, int64_t n, int thread, int team, in
         .sweep = sweep_##suffix, .set_sums = set_sums_##suffix, .set_apply = set_apply_##suffix,                   \
         .naive_sums = naive_sums_##suffix, .naive_apply = naive_apply_##suffix, .naive = naive_##suffix,           \
         .sgd_grouped = sgd_grouped_##suffix, .sgd_per_pair = sgd_per_pair_##suffix,                                \
+        .pack_targets = pack_targets_##suffix, .top = top_##suffix,                                                \
     }
 
 const fmf_kernels FMF_TABLE[2] = {TABLE(f32), TABLE(f64)};

@@ -30,17 +30,17 @@ _HOME = {
     "get_registry": "fmfkit.registry",
     "build_info": "fmfkit._native",
 }
-_MODULES = ("callbacks", "errors", "losses", "regularizers", "schedulers", "solvers")
+_MODULES = ("callbacks", "errors", "losses", "metrics", "regularizers", "schedulers", "solvers")
 
 __all__ = [  # noqa: RUF022 - by theme
     "Problem", "fit", "Model", "State", "RoundRecord", "RoundReport", "RoundEvent", "Quantiles",
-    "losses", "regularizers", "schedulers", "solvers", "callbacks", "errors",
+    "losses", "regularizers", "schedulers", "solvers", "callbacks", "metrics", "errors",
     "Loss", "Regularizer", "PartitionScheduler", "Partition", "Solver",
     "Spec", "hookimpl", "get_registry", "build_info",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
-    from fmfkit import callbacks, errors, losses, regularizers, schedulers, solvers
+    from fmfkit import callbacks, errors, losses, metrics, regularizers, schedulers, solvers
     from fmfkit._native import build_info
     from fmfkit.fitting import RoundEvent, fit
     from fmfkit.hookspecs import Spec, hookimpl

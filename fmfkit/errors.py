@@ -23,4 +23,15 @@ class DivergedError(ArithmeticError):
     """Training left the finite numbers; the message says what to change."""
 
 
-__all__ = ["DivergedError", "IncompatibleError", "PluginContractError", "PluginLoadError", "UnknownNameError"]
+class ModelFileError(ValueError):
+    """A file is no model, or one that was damaged, or that needs something which is not there."""
+
+
+__all__ = [
+    "DivergedError",
+    "IncompatibleError",
+    "ModelFileError",
+    "PluginContractError",
+    "PluginLoadError",
+    "UnknownNameError",
+]

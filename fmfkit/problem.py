@@ -97,6 +97,31 @@ class Features:
         values[self.col_ptr[self.own[owners]]] = self.own_value[owners]
         return values
 
+    def matrix_of(self, given: Matrix | Mapping[str, Matrix], name: str) -> sp.csr_array:
+        """Return features of other instances as one matrix with these columns.
+
+        ``given`` has all columns, or is a mapping of blocks to matrices: blocks that are left out are zero.
+        """
+        dtype = self.own_value.dtype
+        if not isinstance(given, Mapping):
+            matrix = _blocks(name, given, dtype)["features"]
+            if matrix.shape[1] != self.cols:
+                raise ValueError(f"{name}: {matrix.shape[1]} columns, expected {self.cols}, those of the training data")
+            return matrix
+        blocks = _blocks(name, given, dtype)
+        for block, matrix in blocks.items():
+            if block not in self.blocks:
+                raise ValueError(f"{name}: there is no feature block {block!r}; there are {list(self.blocks)}")
+            width = self.blocks[block].stop - self.blocks[block].start
+            if matrix.shape[1] != width:
+                raise ValueError(f"{name}[{block!r}]: {matrix.shape[1]} columns, expected {width}")
+        rows = next(iter(blocks.values())).shape[0]
+        parts = [
+            blocks.get(block, sp.csr_array((rows, part.stop - part.start), dtype=dtype))
+            for block, part in self.blocks.items()
+        ]
+        return sp.csr_array(sp.hstack(parts, format="csr"))
+
     def with_values(self) -> Features:
         """Return the same features with all values in memory."""
         if self.row_scale is None:
@@ -255,7 +280,7 @@ class Problem:
         regularization = _regularization(regularizer)
         if duplicates not in ("error", "sum"):
             raise ValueError(f"duplicates: expected 'error' or 'sum', got {duplicates!r}")
-        X, Z = _blocks("X", X, real), _blocks("Z", Z, real)
+        X, Z = (None if given is None else _blocks(name, given, real) for name, given in (("X", X), ("Z", Z)))
         rows, cols, y, w = _observations(queries, targets, scores, weight, real)
         q, p = _shape(shape, rows, cols, X, Z)
         by_query, by_target = _group(rows, cols, y, w, (q, p), duplicates)
@@ -264,7 +289,7 @@ class Problem:
         if offset is None:
             offset = loss.offset(frozen(by_query.y), None if w is None else frozen(cast(Reals, by_query.weight)))
         offset = _offset(offset, real)
-        features = (_features("X", X, q, real), _features("Z", Z, p, real))
+        features = (features_of("X", X, q, real), features_of("Z", Z, p, real))
         _check_regularizers(regularization, *features)
         return cls(
             query=_side("query", by_query, features[0], rank, regularization.P,
@@ -441,10 +466,8 @@ def _observations(
 Blocks = dict[str, sp.csr_array]
 
 
-def _blocks(name: str, given: Matrix | Mapping[str, Matrix] | None, dtype: np.dtype[Any]) -> Blocks | None:
-    """Return the blocks of X or Z as sparse matrices with equally many rows; None for indicators."""
-    if given is None:
-        return None
+def _blocks(name: str, given: Matrix | Mapping[str, Matrix], dtype: np.dtype[Any]) -> Blocks:
+    """Return the blocks of X or Z as sparse matrices with equally many rows."""
     named = dict(given) if isinstance(given, Mapping) else {"features": given}
     if not named:
         raise ValueError(f"{name}: the mapping of feature blocks is empty")
@@ -531,7 +554,8 @@ def _pairs(Y: Any, W: Any, rows: int) -> Pairs:
     )  # fmt: skip
 
 
-def _features(name: str, blocks: Blocks | None, rows: int, dtype: np.dtype[Any]) -> Features:
+def features_of(name: str, blocks: Blocks | None, rows: int, dtype: np.dtype[Any]) -> Features:
+    """Lay the blocks out side by side; None means an indicator for each row."""
     if blocks is None:
         blocks = {"indicator": sp.eye_array(rows, dtype=dtype, format="csr")}
     offsets = np.concatenate([[0], np.cumsum([matrix.shape[1] for matrix in blocks.values()])])

@@ -63,6 +63,7 @@ static inline REAL FN(dot)(const REAL *a, const REAL *b, int64_t n) {
 #include "block.h"
 #include "naive.h"
 #include "sgd.h"
+#include "top.h"
 
 #undef vec
 #undef ivec

@@ -197,8 +197,11 @@ def elastic_net(regularizer: Regularizer) -> tuple[float, float]:
 
 def stride(problem: Problem) -> int:
     """Return the length of an embedding row: rank, biases, zeros up to whole vectors."""
-    lanes = LANES_BYTES // problem.dtype.itemsize
-    used = problem.rank + problem.query_bias + problem.target_bias
+    return _stride(problem.rank + problem.query_bias + problem.target_bias, problem.dtype)
+
+
+def _stride(used: int, dtype: np.dtype[Any]) -> int:
+    lanes = LANES_BYTES // dtype.itemsize
     return -(-used // lanes) * lanes
 
 
@@ -214,13 +217,26 @@ def new_embedding(problem: Problem, side: Side) -> Reals:
 def embed(problem: Problem, side: Side, W: Reals, threads: int, out: Reals | None = None) -> Reals:
     """Return the side's features times parameters, in ``out`` if given."""
     out = new_embedding(problem, side) if out is None else out
-    panel = _lines((side.features.cols, LINE // out.dtype.itemsize), out.dtype)
-    _kernels(out.dtype).embed(
-        ffi.new("fmf_features *", _features(side.features)), _void(W, out.dtype), problem.rank,
-        _void(out, out.dtype, writable=True), out.shape[1], -1 if side.bias_slot is None else side.bias_slot,
-        _void(panel, out.dtype, writable=True), _team(threads),
-    )  # fmt: skip
+    _embed(side.features, W, problem.rank, out, -1 if side.bias_slot is None else side.bias_slot, threads)
     return out
+
+
+def embed_features(features: Features, W: Reals, rank: int, biases: Sequence[bool], which: int, threads: int) -> Reals:
+    """Return features times parameters; ``biases`` tells which of the two sides have one, ``which`` the side it is."""
+    out = np.zeros((features.rows, _stride(rank + sum(biases), W.dtype)), W.dtype)
+    slots = [rank, rank + biases[0]]
+    if biases[1 - which]:
+        out[:, slots[1 - which]] = 1
+    _embed(features, W, rank, out, slots[which] if biases[which] else -1, threads)
+    return out
+
+
+def _embed(features: Features, W: Reals, rank: int, out: Reals, bias_slot: int, threads: int) -> None:
+    panel = _lines((features.cols, LINE // out.dtype.itemsize), out.dtype)
+    _kernels(out.dtype).embed(
+        ffi.new("fmf_features *", _features(features)), _void(W, out.dtype), rank, _void(out, out.dtype, writable=True),
+        out.shape[1], bias_slot, _void(panel, out.dtype, writable=True), _team(threads),
+    )  # fmt: skip
 
 
 def scores(problem: Problem, side: Side, own: Reals, other: Reals, score: Reals | None, threads: int) -> float:
@@ -263,6 +279,43 @@ def pair_scores(
         _void(score, own.dtype, writable=True), _team(threads),
     )  # fmt: skip
     return score
+
+
+def padded(embedding: Reals) -> Reals:
+    """Return the rows with zeros up to whole vectors."""
+    lanes = LANES_BYTES // embedding.dtype.itemsize
+    return np.pad(embedding, ((0, 0), (0, -embedding.shape[1] % lanes)))
+
+
+def top(
+    own: Reals, other: Reals, offset: float, k: int, exclude: Any | None, threads: int
+) -> tuple[NDArray[np.int32], Reals]:
+    """Return, for each row of ``own``, the ``k`` rows of ``other`` with the highest scores, and these.
+
+    ``exclude`` is a csr matrix with sorted indices: what is stored in it is left out.
+    """
+    dtype, queries = own.dtype, len(own)
+    targets, scores = np.empty((queries, k), np.int32), np.empty((queries, k), dtype)
+    pack = 2 * LANES_BYTES // dtype.itemsize
+    packed = _lines((-(-len(other) // pack) * own.shape[1], pack), dtype)
+    team, kernels = _team(threads), _kernels(dtype)
+    own, other = np.ascontiguousarray(own), np.ascontiguousarray(other)
+    kernels.pack_targets(
+        len(other), _void(other, dtype), own.shape[1], _void(packed, dtype, writable=True), team
+    )  # fmt: skip
+    skip_ptr, skip = (None, None) if exclude is None else (exclude.indptr.astype(np.int64), exclude.indices)
+    skip = None if skip is None else skip.astype(np.int32, copy=False)
+    struct = ffi.new("fmf_top *", {
+        "queries": queries, "own": _void(own, dtype), "stride": own.shape[1],
+        "targets": len(other), "packed": _void(packed, dtype), "offset": offset, "k": k,
+        "skip_ptr": ffi.NULL if skip_ptr is None else _int64(skip_ptr),
+        "skip": ffi.NULL if skip is None else _int32(skip),
+        "target": _pointer("int32_t *", targets, np.int32, writable=True),
+        "score": _void(scores, dtype, writable=True),
+    })  # fmt: skip
+    kernels.top(struct, team)
+    targets[scores == -np.inf] = -1
+    return targets, scores
 
 
 def penalty(part: Part, W: Reals, threads: int) -> float:

@@ -7,6 +7,7 @@ the pairs is held out for testing, before implicit feedback is made from the res
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -170,11 +171,11 @@ def _draw_pairs(rng: np.random.Generator, q: int, p: int, n: int) -> tuple[Pairs
     for _ in range(5):  # no query takes more than half of the targets; the others make up for it
         activity = np.minimum(activity / activity.sum() * n, p / 2)
     want = np.maximum(np.round(activity), 1).astype(np.int64)
-    popularity = np.cumsum(rng.lognormal(0, 1.6, p))
+    lots = _lots(rng.lognormal(0, 1.6, p))
     starts = range(0, q, QUERIES)
-    with ThreadPoolExecutor() as pool:
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
         drawn = pool.map(
-            lambda start, rng: _draw_block(rng, start, want[start : start + QUERIES], popularity),
+            lambda start, rng: _draw_block(rng, start, want[start : start + QUERIES], p, lots),
             starts,
             rng.spawn(len(starts)),
         )
@@ -186,15 +187,19 @@ def _draw_pairs(rng: np.random.Generator, q: int, p: int, n: int) -> tuple[Pairs
     return pairs.only(~test), pairs.only(test)
 
 
+def _lots(weight: NDArray[np.float64]) -> NDArray[np.int32]:
+    """Return numbers, each as often as its weight asks: to draw one is to draw by weight."""
+    many = min(2**24, 256 * len(weight))
+    return np.searchsorted(np.cumsum(weight) / weight.sum(), (np.arange(many) + 0.5) / many).astype(np.int32)
+
+
 def _draw_block(
-    rng: np.random.Generator, start: int, counts: NDArray[np.int64], popularity: NDArray[np.float64]
+    rng: np.random.Generator, start: int, counts: NDArray[np.int64], p: int, lots: NDArray[np.int32]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Draw about as many different targets as wanted for each of some queries."""
-    p = len(popularity)
     draws = np.ceil(counts * (1.5 + 12 * counts / p)).astype(np.int64) + 2  # popular ones are drawn again and again
     row = np.repeat(np.arange(len(counts)), draws)
-    column = np.searchsorted(popularity, rng.random(len(row)) * popularity[-1], side="right")
-    row, column = np.divmod(np.unique(row * p + column), p)
+    row, column = np.divmod(np.unique(row * p + lots[rng.integers(0, len(lots), len(row), np.int32)]), p)
     found = np.bincount(row, minlength=len(counts))
     keep = rng.random(len(row)) * found[row] < counts[row]
     return (row[keep] + start).astype(np.int32), column[keep].astype(np.int32)
