@@ -16,6 +16,9 @@ _HOME = {
     "fit": "fmfkit.fitting",
     "RoundEvent": "fmfkit.fitting",
     "Model": "fmfkit.model",
+    "FMF": "fmfkit.front",
+    "Recommender": "fmfkit.front",
+    "Dataset": "fmfkit.data",
     "State": "fmfkit.state",
     "RoundRecord": "fmfkit.state",
     "RoundReport": "fmfkit.state",
@@ -30,19 +33,21 @@ _HOME = {
     "get_registry": "fmfkit.registry",
     "build_info": "fmfkit._native",
 }
-_MODULES = ("callbacks", "errors", "losses", "metrics", "regularizers", "schedulers", "solvers")
+_MODULES = ("callbacks", "data", "errors", "losses", "metrics", "regularizers", "schedulers", "solvers")
 
 __all__ = [  # noqa: RUF022 - by theme
-    "Problem", "fit", "Model", "State", "RoundRecord", "RoundReport", "RoundEvent", "Quantiles",
-    "losses", "regularizers", "schedulers", "solvers", "callbacks", "metrics", "errors",
+    "FMF", "Recommender", "Dataset", "Problem", "fit", "Model", "State", "RoundRecord", "RoundReport", "RoundEvent", "Quantiles",
+    "losses", "regularizers", "schedulers", "solvers", "callbacks", "data", "metrics", "errors",
     "Loss", "Regularizer", "PartitionScheduler", "Partition", "Solver",
     "Spec", "hookimpl", "get_registry", "build_info",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
-    from fmfkit import callbacks, errors, losses, metrics, regularizers, schedulers, solvers
+    from fmfkit import callbacks, data, errors, losses, metrics, regularizers, schedulers, solvers
     from fmfkit._native import build_info
+    from fmfkit.data import Dataset
     from fmfkit.fitting import RoundEvent, fit
+    from fmfkit.front import FMF, Recommender
     from fmfkit.hookspecs import Spec, hookimpl
     from fmfkit.interfaces import Loss, Partition, PartitionScheduler, Regularizer, Solver
     from fmfkit.model import Model

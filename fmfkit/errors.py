@@ -23,6 +23,10 @@ class DivergedError(ArithmeticError):
     """Training left the finite numbers; the message says what to change."""
 
 
+class DataError(ValueError):
+    """A table, or a file with one, cannot be learnt from; the message names the table, the column and what to do."""
+
+
 class ModelFileError(ValueError):
     """A file is no model, or one that was damaged, or that needs something which is not there."""
 

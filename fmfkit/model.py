@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 import attrs
@@ -119,26 +119,37 @@ class Model:
         """Return what the loss predicts for the pairs: their scores through its link."""
         return self.loss.link(self.score(queries, targets))
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(
+        self, path: str | os.PathLike[str], *, more: Mapping[str, Any] | None = None,
+        arrays: Mapping[str, NDArray[Any]] | None = None,
+    ) -> None:  # fmt: skip
         """Write the model, with its features and history, to a safetensors file.
 
-        A loss that no plugin offers is left out: ``load`` must then be given it.
+        A loss that no plugin offers is left out: ``load`` must then be given it. ``more`` (JSON) and ``arrays`` are
+        kept for ``load_with``.
         """
         about: dict[str, Any] = {
             "rank": self.rank, "offset": self.offset, "stopped": self.stopped,
             "loss": model_file.loss_to_json(self.loss),
             "history": [model_file.record_to_json(record) for record in self.history],
-            "seed": self.state.seed, "round": self.state.round,
+            "seed": self.state.seed, "round": self.state.round, "more": dict(more or {}),
         }  # fmt: skip
-        arrays: dict[str, Any] = {"P": self.P, "Q": self.Q}
+        written: dict[str, Any] = {"P": self.P, "Q": self.Q}
         for name, features in (("X", self.X), ("Z", self.Z)):
             parts, about[name] = model_file.features_to_arrays(name, features)
-            arrays |= parts
-        model_file.write(path, arrays, about)
+            written |= parts
+        model_file.write(path, written | {f"more.{name}": array for name, array in (arrays or {}).items()}, about)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, loss: Loss | None = None, threads: int | None = None) -> Model:
         """Read a model that ``save`` wrote; nothing in the file is run. ``loss`` is for one that no plugin offers."""
+        return cls.load_with(path, loss=loss, threads=threads)[0]
+
+    @classmethod
+    def load_with(
+        cls, path: str | os.PathLike[str], *, loss: Loss | None = None, threads: int | None = None
+    ) -> tuple[Model, dict[str, Any], dict[str, NDArray[Any]]]:
+        """Read a model, and what else ``save`` was given."""
         arrays, about = model_file.read(path)
         if about["loss"] is None and loss is None:
             raise ModelFileError(f"{path}: its loss is no plugin's; give it: Model.load(..., loss=...)")
@@ -157,12 +168,14 @@ class Model:
             _native.embed_features(part, W, about["rank"], biases, n, state.threads)
             for n, (part, W) in enumerate(zip(features, (P, Q), strict=True))
         ]
-        return cls(
+        model = cls(
             P=P, Q=Q, rank=about["rank"], offset=about["offset"],
             loss=loss or model_file.loss_from_json(about["loss"], path),
             history=tuple(model_file.record_from_json(record) for record in about["history"]), stopped=about["stopped"],
             state=state, X=features[0], Z=features[1], queries=embeddings[0], targets=embeddings[1],
         )  # fmt: skip
+        extra = {name.removeprefix("more."): array for name, array in arrays.items() if name.startswith("more.")}
+        return model, about["more"], extra
 
     @property
     def query_embedding(self) -> Reals:

@@ -121,17 +121,21 @@ def record_from_json(given: dict[str, Any]) -> RoundRecord:
     return RoundRecord(**{**given, "eta": eta})
 
 
-def features_to_arrays(name: str, features: Any) -> tuple[Arrays, dict[str, list[int]]]:
+Blocks = list[tuple[str, int, int]]
+"""Name, first and last column (exclusive) of each block, in order."""
+
+
+def features_to_arrays(name: str, features: Any) -> tuple[Arrays, Blocks]:
     """Return a feature matrix as arrays under names, and its blocks."""
     arrays = {
         f"{name}.ptr": features.row_ptr, f"{name}.index": features.row_index, f"{name}.value": features.values_by_row(),
     }  # fmt: skip
-    return arrays, {block: [part.start, part.stop] for block, part in features.blocks.items()}
+    return arrays, [(block, part.start, part.stop) for block, part in features.blocks.items()]
 
 
-def blocks_from_arrays(name: str, arrays: Arrays, blocks: dict[str, list[int]]) -> dict[str, sp.csr_array]:
+def blocks_from_arrays(name: str, arrays: Arrays, blocks: Blocks) -> dict[str, sp.csr_array]:
     """Return the blocks that ``features_to_arrays`` described."""
-    ptr, cols = arrays[f"{name}.ptr"], max(stop for _, stop in blocks.values())
+    ptr, cols = arrays[f"{name}.ptr"], blocks[-1][2]
     matrix = sp.csr_array((arrays[f"{name}.value"], arrays[f"{name}.index"], ptr), shape=(len(ptr) - 1, cols))
     matrix.sort_indices()
-    return {block: sp.csr_array(matrix[:, start:stop]) for block, (start, stop) in blocks.items()}
+    return {block: sp.csr_array(matrix[:, start:stop]) for block, start, stop in blocks}

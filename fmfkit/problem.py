@@ -31,7 +31,9 @@ MOST_DIMENSIONS = 65536
 CHUNK_PAIRS = 4096
 """Rows are shared out between threads in chunks of about this many pairs."""
 SCALE_ROWS = 65536
-"""Rows whose values are compared at a time."""
+"""Rows of features that are looked at at a time."""
+OWN_VALUES = 2**24
+"""Values of features that are looked at at a time."""
 
 Matrix = Any  # whatever scipy.sparse.csr_array takes
 
@@ -561,16 +563,15 @@ def features_of(name: str, blocks: Blocks | None, rows: int, dtype: np.dtype[Any
     offsets = np.concatenate([[0], np.cumsum([matrix.shape[1] for matrix in blocks.values()])])
     slices = {block: slice(int(a), int(b)) for block, a, b in zip(blocks, offsets, offsets[1:], strict=False)}
     matrices = list(blocks.values())
-    X = matrices[0].copy() if len(matrices) == 1 else sp.hstack(matrices, format="csr")  # never the caller's memory
-    X.sum_duplicates()
+    X = _stack(matrices)
     _check_finite(name, X.data)
-    if X.nnz <= INDEX_LIMIT:  # scipy may have chosen 64 bits, which cost twice the memory
-        X.indices, X.indptr = X.indices.astype(np.int32, copy=False), X.indptr.astype(np.int32, copy=False)
-    Xt = X.tocsc()
-    own, own_value = _own_features(Xt)
+    own, own_value = _own_features(X)
     _put_own_first(X, own)
     row_ptr = X.indptr.astype(np.int64)
     scale = _row_scale(row_ptr, X.data, own)
+    if scale is not None:
+        X.data = np.zeros(X.nnz, np.int8)  # the pattern alone goes on
+    Xt = X.tocsc()
     return Features(
         rows=rows, cols=int(offsets[-1]),
         row_ptr=row_ptr, row_index=X.indices.astype(np.int32, copy=False), row_value=X.data if scale is None else None,
@@ -580,14 +581,37 @@ def features_of(name: str, blocks: Blocks | None, rows: int, dtype: np.dtype[Any
     )  # fmt: skip
 
 
-def _own_features(Xt: sp.csc_array) -> tuple[NDArray[np.int32], Reals]:
+def _stack(matrices: list[sp.csr_array]) -> sp.csr_array:
+    """Return the matrices side by side in memory of its own, duplicates added up, by parts to keep memory in bounds."""
+    matrices = [matrix if matrix.has_canonical_format else _canonical(matrix) for matrix in matrices]
+    rows, nonzeros = matrices[0].shape[0], sum(matrix.nnz for matrix in matrices)
+    index = np.int32 if nonzeros <= INDEX_LIMIT else np.int64
+    ptr = np.sum([matrix.indptr.astype(np.int64) for matrix in matrices], axis=0)
+    indices, data = np.empty(nonzeros, index), np.empty(nonzeros, matrices[0].dtype)
+    for begin in range(0, rows, SCALE_ROWS):
+        part = sp.hstack([matrix[begin : begin + SCALE_ROWS] for matrix in matrices], format="csr")
+        place = slice(ptr[begin], ptr[begin] + part.nnz)
+        indices[place], data[place] = part.indices, part.data
+    cols = sum(matrix.shape[1] for matrix in matrices)
+    return sp.csr_array((data, indices, ptr.astype(index)), shape=(rows, cols))
+
+
+def _canonical(matrix: sp.csr_array) -> sp.csr_array:
+    copy = matrix.copy()
+    copy.sum_duplicates()
+    return copy
+
+
+def _own_features(X: sp.csr_array) -> tuple[NDArray[np.int32], Reals]:
     """Return, for each row, the first column whose one stored value, not zero, is there (or -1), and that value."""
-    single = np.flatnonzero(np.diff(Xt.indptr) == 1)
-    single = single[Xt.data[Xt.indptr[single]] != 0]
-    at = Xt.indptr[single]
-    rows, first = np.unique(Xt.indices[at], return_index=True)
-    own, value = np.full(Xt.shape[0], -1, np.int32), np.zeros(Xt.shape[0], Xt.dtype)
-    own[rows], value[rows] = single[first], Xt.data[at[first]]
+    single = np.bincount(X.indices, minlength=X.shape[1]) == 1
+    own, value = np.full(X.shape[0], -1, np.int32), np.zeros(X.shape[0], X.dtype)
+    for begin in range(0, X.nnz, OWN_VALUES):
+        part = slice(begin, begin + OWN_VALUES)
+        at = np.flatnonzero(single[X.indices[part]] & (X.data[part] != 0)) + begin
+        rows = np.searchsorted(X.indptr, at, side="right") - 1
+        new = (own[rows] < 0) & (np.diff(rows, prepend=-1) > 0)
+        own[rows[new]], value[rows[new]] = X.indices[at[new]], X.data[at[new]]
     return own, value
 
 

@@ -43,6 +43,15 @@ def test_a_model_comes_back_as_it_went_in(tmp_path, case):
     assert dict(again.X.blocks) == dict(model.X.blocks)
 
 
+def test_blocks_keep_their_order(tmp_path):
+    X = {"z": np.eye(12), "a": np.arange(24.0).reshape(12, 2)}
+    model = fit(Case().build(X=X), rounds=1)
+    model.save(tmp_path / "model")
+    again = Model.load(tmp_path / "model")
+    assert list(again.X.blocks) == ["z", "a"]
+    np.testing.assert_array_equal(again.score(np.arange(12), 0), model.score(np.arange(12), 0))
+
+
 def test_training_goes_on_from_a_file_as_if_it_had_not_stopped(tmp_path):
     problem = Case(queries=20, targets=15, pairs=90).build()
     half = fit(problem, rounds=2)

@@ -1,0 +1,102 @@
+"""Tables from wherever they are: files, frames of pandas or polars, Arrow, mappings of arrays; as polars frames."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from fmfkit.errors import DataError
+
+Source = Any
+"""A path, a frame of polars or pandas, an Arrow table, or a mapping of column names to arrays."""
+
+
+def read_table(source: Source, name: str = "table") -> pl.DataFrame:
+    """Return a table as a polars frame; ``name`` is what errors call it."""
+    if isinstance(source, str | os.PathLike):
+        frame = _read_file(Path(source))
+        name = str(source)
+    elif isinstance(source, pl.DataFrame):
+        frame = source
+    elif isinstance(source, pl.LazyFrame):
+        frame = source.collect()
+    elif isinstance(source, Mapping):
+        frame = _from_columns(source, name)
+    elif type(source).__module__.partition(".")[0] == "pandas":
+        frame = _from_columns({str(column): source[column].to_numpy() for column in source.columns}, name)
+    elif type(source).__module__.partition(".")[0] == "pyarrow":
+        frame = pl.DataFrame(pl.from_arrow(source))
+    else:
+        raise TypeError(
+            f"{name}: expected a path, a polars or pandas frame, an Arrow table or a mapping of columns, "
+            f"got {type(source).__name__}"
+        )
+    if frame.height == 0:
+        raise DataError(f"{name}: the table has no rows")
+    return frame
+
+
+def _read_file(path: Path) -> pl.DataFrame:
+    if not path.exists():
+        raise FileNotFoundError(f"{path}: there is no such file")
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    kind = next((suffix for suffix in reversed(suffixes) if suffix not in (".gz", ".zst", ".zip")), "")
+    if path.stat().st_size == 0:
+        raise DataError(f"{path}: the file is empty")
+    try:
+        if kind in (".csv", ".tsv", ".txt"):
+            return pl.read_csv(path, separator="," if kind == ".csv" else "\t", infer_schema_length=10_000)
+        if kind in (".parquet", ".pq"):
+            return pl.read_parquet(path)
+        if kind in (".arrow", ".feather", ".ipc"):
+            return pl.read_ipc(path)
+    except pl.exceptions.ComputeError as error:
+        hint = "; is it text in another encoding than UTF-8?" if "utf-8" in str(error).lower() else ""
+        raise DataError(f"{path}: could not be read{hint} ({str(error).splitlines()[0]})") from None
+    except pl.exceptions.NoDataError:
+        raise DataError(f"{path}: the file has no rows") from None
+    raise DataError(f"{path}: expected a file called .csv, .tsv, .parquet, .arrow or .feather (.gz too)")
+
+
+def _from_columns(columns: Mapping[str, Any], name: str) -> pl.DataFrame:
+    made: dict[str, Any] = {}
+    for column, values in columns.items():
+        mixed = isinstance(values, list | tuple) and len(set(map(type, values))) > 1
+        array = values.to_numpy() if isinstance(values, pl.Series) else np.asarray(values, object if mixed else None)
+        if array.ndim != 1:
+            raise DataError(f"{name}: column {column!r} is not flat: its shape is {array.shape}")
+        made[str(column)] = _series(str(column), array, name)
+    lengths = {column: len(values) for column, values in made.items()}
+    if len(set(lengths.values())) > 1:
+        raise DataError(f"{name}: columns differ in length: {lengths}")
+    return pl.DataFrame(made)
+
+
+def _series(column: str, array: Any, name: str) -> pl.Series:
+    if array.dtype.kind != "O":
+        return pl.Series(column, array)
+    values = [None if value is None or value != value else value for value in array.tolist()]
+    kinds = {type(value) for value in values if value is not None}
+    if len(kinds) > 1 and not kinds <= {int, float, bool}:
+        names = sorted(kind.__name__ for kind in kinds)
+        raise DataError(f"{name}: column {column!r} mixes values of kinds {names}; make them one kind")
+    try:
+        return pl.Series(column, values, strict=True)
+    except (TypeError, pl.exceptions.PolarsError) as error:
+        raise DataError(f"{name}: column {column!r} holds values that make no column ({error})") from None
+
+
+def require(frame: pl.DataFrame, columns: Mapping[str, str | None], name: str) -> None:
+    """Refuse a table that has not all of the columns; ``columns`` maps what each is for to its name."""
+    missing = {role: column for role, column in columns.items() if column is not None and column not in frame.columns}
+    if missing:
+        wanted = ", ".join(f"{column!r} for the {role}" for role, column in missing.items())
+        raise DataError(f"{name}: there is no column {wanted}; the columns are {frame.columns}")
+
+
+__all__ = ["Source", "read_table", "require"]
