@@ -36,7 +36,8 @@ _HOME = {
 _MODULES = ("callbacks", "data", "errors", "losses", "metrics", "regularizers", "schedulers", "solvers")
 
 __all__ = [  # noqa: RUF022 - by theme
-    "FMF", "Recommender", "Dataset", "Problem", "fit", "Model", "State", "RoundRecord", "RoundReport", "RoundEvent", "Quantiles",
+    "FMF", "Recommender", "Dataset",
+    "Problem", "fit", "Model", "State", "RoundRecord", "RoundReport", "RoundEvent", "Quantiles",
     "losses", "regularizers", "schedulers", "solvers", "callbacks", "data", "metrics", "errors",
     "Loss", "Regularizer", "PartitionScheduler", "Partition", "Solver",
     "Spec", "hookimpl", "get_registry", "build_info",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import attrs
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from fmfkit import metrics
 from fmfkit.checks import whole
-from fmfkit.data.dataset import Dataset
+from fmfkit.data.dataset import Attributes, Dataset
 from fmfkit.data.encoder import Encoder
 from fmfkit.errors import DataError
 from fmfkit.fitting import RoundEvent, fit
@@ -38,6 +38,17 @@ class Recommender:
     validation: tuple[float, ...] = ()
     """The metric on the validation part after each round, from the start on, if there was one."""
     metric: str | None = None
+    columns: Mapping[str, str | None] = attrs.field(factory=dict)
+    """The columns of the table of pairs it was trained on."""
+
+    def pairs(self, source: Any, *, scores: bool = True) -> Dataset:
+        """Return the pairs of another table, with the same columns, as a data set with the ids of this model."""
+        sides = []
+        for side in (self.encoder.queries, self.encoder.targets):
+            sides.append(Attributes(side.ids, pl.DataFrame({"id": side.ids.values}), (), side.indicator, None))
+        none = np.zeros(0, np.int32)
+        empty = Dataset(none, none, np.zeros(0), None, None, sides[0], sides[1], self.columns)
+        return empty.with_pairs(source, scores=scores)
 
     def score(self, queries: Any, targets: Any) -> NDArray[Any]:
         """Return the scores of pairs of ids."""
@@ -115,6 +126,7 @@ class Recommender:
         more = {
             "queries": self.encoder.queries.to_json(), "targets": self.encoder.targets.to_json(),
             "implicit": self.encoder.implicit, "validation": list(self.validation), "metric": self.metric,
+            "columns": dict(self.columns),
         }  # fmt: skip
         arrays = {"seen.ptr": self.seen.indptr.astype(np.int64), "seen.index": self.seen.indices.astype(np.int32)}
         self.model.save(path, more=more, arrays=arrays)
@@ -135,7 +147,7 @@ class Recommender:
         shape = len(encoder.queries.ids), len(encoder.targets.ids)
         index = arrays["seen.index"]
         seen = sp.csr_array((np.ones(len(index), np.float32), index, arrays["seen.ptr"]), shape=shape)
-        return cls(model, encoder, seen, tuple(more["validation"]), more["metric"])
+        return cls(model, encoder, seen, tuple(more["validation"]), more["metric"], more["columns"])
 
 
 def default_metrics(loss: Loss) -> list[str]:
@@ -234,8 +246,9 @@ class FMF:
             callbacks=[*callbacks, *([watch] if watch else [])],
         )  # fmt: skip
         if watch is None:
-            return Recommender(model, encoder, data.matrix)
-        return Recommender(watch.restore(problem, model), encoder, data.matrix, tuple(watch.values), metric)
+            return Recommender(model, encoder, data.matrix, columns=data.columns)
+        best = watch.restore(problem, model)
+        return Recommender(best, encoder, data.matrix, tuple(watch.values), metric, data.columns)
 
 
 class _Best:

@@ -72,7 +72,8 @@ class Ranking:
             ranked: (queries, ranks) row numbers of targets, best first; −1 where a query has no more.
             relevant: sparse matrix, queries × targets, whose stored entries above 0 are the relevant ones.
         """
-        table = sp.csr_array(relevant)
+        table = sp.csr_array(relevant, copy=True)
+        table.sum_duplicates()
         places = np.asarray(ranked)
         if places.ndim != 2 or places.shape[0] != table.shape[0]:
             raise ValueError(f"ranked: expected {table.shape[0]} rows, one per query, got shape {places.shape}")
@@ -137,6 +138,8 @@ def _aligned(y: ArrayLike, other: ArrayLike, weight: ArrayLike | None) -> tuple[
     for name, array in (("y", arrays[0]), ("predictions", arrays[1]), ("weight", w)):
         if array is not None and not np.isfinite(array).all():
             raise ValueError(f"{name}: some values are NaN or infinite")
+    if w is not None and (w.min() < 0 or w.sum() == 0):
+        raise ValueError("weight: expected no negative weight, and some above 0")
     return arrays[0], arrays[1], w
 
 

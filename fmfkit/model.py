@@ -21,7 +21,7 @@ from fmfkit.state import RoundRecord, State
 
 @attrs.frozen(eq=False)
 class Ranked:
-    """The best targets of some queries, best first; equal scores by row number."""
+    """The best targets of some queries, best first; those of equal score, offset apart, by row number."""
 
     targets: NDArray[np.int32]
     """(queries, k) row numbers; -1 where there are no more."""
@@ -125,8 +125,9 @@ class Model:
     ) -> None:  # fmt: skip
         """Write the model, with its features and history, to a safetensors file.
 
-        A loss that no plugin offers is left out: ``load`` must then be given it. ``more`` (JSON) and ``arrays`` are
-        kept for ``load_with``.
+        A loss that no plugin offers is left out: ``load`` must then be given it. Where a composed solver stands is left
+        out too: a fit that goes on from the file begins with its first stage. ``more`` (JSON) and ``arrays`` are kept
+        for ``load_with``.
         """
         about: dict[str, Any] = {
             "rank": self.rank, "offset": self.offset, "stopped": self.stopped,
@@ -153,6 +154,7 @@ class Model:
         arrays, about = model_file.read(path)
         if about["loss"] is None and loss is None:
             raise ModelFileError(f"{path}: its loss is no plugin's; give it: Model.load(..., loss=...)")
+        model_file.check(arrays, about, path)
         P, Q = arrays["P"], arrays["Q"]
         features = [
             features_of(
@@ -210,9 +212,9 @@ class Model:
             rows = np.arange(len(own), dtype=np.int32)
         else:
             every = np.arange(len(self._queries), dtype=np.int32)
-            rows = every if queries is None else np.atleast_1d(_row_numbers("queries", queries, len(self._queries)))
+            rows = every if queries is None else _flat_rows("queries", queries, len(self._queries))
             own = self._queries[rows]
-        chosen = None if candidates is None else np.unique(_row_numbers("candidates", candidates, len(self._targets)))
+        chosen = None if candidates is None else np.unique(_flat_rows("candidates", candidates, len(self._targets)))
         return self._top(own, rows, k, _excluded(exclude, len(self._targets)), chosen)
 
     def _top(
@@ -238,7 +240,7 @@ class Model:
             raise ValueError("similar: give targets or queries")
         name, given = ("targets", targets) if queries is None else ("queries", queries)
         embedding = self.target_embedding if queries is None else self.query_embedding
-        rows = np.atleast_1d(_row_numbers(name, given, len(embedding)))
+        rows = _flat_rows(name, given, len(embedding))
         norm = np.linalg.norm(embedding, axis=1, keepdims=True)
         unit = _native.padded(embedding / np.where(norm > 0, norm, 1))
         itself = sp.csr_array((np.ones(len(rows)), rows, np.arange(len(rows) + 1)), shape=(len(rows), len(unit)))
@@ -293,6 +295,14 @@ def _excluded(given: Any, targets: int) -> sp.csr_array | None:
     matrix = sp.csr_array(given, copy=True)
     matrix.sum_duplicates()
     return matrix
+
+
+def _flat_rows(name: str, given: Any, rows: int) -> NDArray[np.int32]:
+    """Return one or several row numbers as a flat array."""
+    array = np.atleast_1d(_row_numbers(name, given, rows))
+    if array.ndim > 1:
+        raise ValueError(f"{name}: expected a flat list of row numbers, got shape {array.shape}")
+    return array
 
 
 def _row_numbers(name: str, given: Any, rows: int) -> NDArray[np.int32]:

@@ -75,6 +75,26 @@ def read(path: str | os.PathLike[str]) -> tuple[Arrays, dict[str, Any]]:
     return arrays, about
 
 
+def check(arrays: Arrays, about: dict[str, Any], path: Any) -> None:
+    """Refuse a description or arrays that do not belong together: the digest finds accidents, not forgeries."""
+    try:
+        P, Q, rank = arrays["P"], arrays["Q"], about["rank"]
+        for name, W in (("X", P), ("Z", Q)):
+            ptr, index, value = (arrays[f"{name}.{part}"] for part in ("ptr", "index", "value"))
+            cols = about[name][-1][2]
+            fits = (
+                W.ndim == 2 and W.shape[0] == cols and W.shape[1] in (rank, rank + 1) and value.dtype == W.dtype
+                and W.dtype in (np.float32, np.float64) and W.dtype == P.dtype and len(index) == len(value) == ptr[-1]
+            )  # fmt: skip
+            if not fits:
+                raise ValueError(f"{name} does not fit its parameters")
+            sp.csr_array((value, index, ptr), shape=(len(ptr) - 1, cols)).check_format(full_check=True)
+        for key in ("offset", "stopped", "loss", "history", "seed", "round", "more"):
+            about[key]
+    except (KeyError, IndexError, TypeError, ValueError) as error:
+        raise ModelFileError(f"{path}: its parts do not belong together ({type(error).__name__}: {error})") from None
+
+
 def _digest(arrays: Arrays, text: str) -> str:
     digest = hashlib.sha256(text.encode())
     for name in sorted(arrays):

@@ -59,3 +59,85 @@ def test_the_version_is_told_without_importing_numpy():
 def test_python_m_fmfkit_is_the_command():
     done = subprocess.run([sys.executable, "-m", "fmfkit", "--version"], capture_output=True, text=True, timeout=60)
     assert done.stdout.strip() == f"fmfkit, version {fmfkit.__version__}"
+
+
+@pytest.fixture
+def shop(tmp_path):
+    """Files as a user has them: ratings and books, with titles and genres."""
+    import numpy as np
+
+    rng = np.random.default_rng(0)
+    genre = rng.integers(0, 3, 60)
+    taste = rng.normal(size=(40, 3))
+    user, book = np.divmod(rng.choice(40 * 60, 1200, replace=False), 60)
+    rating = 3 + taste[user, genre[book]] + 0.2 * rng.normal(size=1200)
+    lines = [f"u{u},{b},{r:.3f}" for u, b, r in zip(user, book, rating, strict=True)]
+    (tmp_path / "ratings.csv").write_text("user,book,rating\n" + "\n".join(lines))
+    names = ["sea|old", "love", "crime|old"]
+    books = [f'{b},"Book, the {b}th",{names[genre[b]]}' for b in range(60)]
+    (tmp_path / "books.csv").write_text("book,title,genres\n" + "\n".join(books))
+    return tmp_path
+
+
+def test_from_two_files_to_recommendations_by_title(shop):
+    model = str(shop / "model.fmf")
+    arguments = [str(shop / "ratings.csv"), "--targets", str(shop / "books.csv"), "--out", model, "--rank", "4"]
+    output = invoke("fit", *arguments, "--test", "0.2", "--split", "cold-target", "--l2", "0.02")
+    assert "1200 pairs of 40 queries and 60 targets" in output
+    assert "target features: indicator, genres (tags)" in output
+    cold = float(re.search(r"held-out pairs \(cold-target\): rmse (\d\.\d+)", output).group(1))
+    assert cold < 0.7
+    best = invoke("recommend", model, "--query", "u3", "-k", "3")
+    assert best.startswith("u3\n")
+    assert best.count("Book, the ") == 3
+    told = [json.loads(line) for line in invoke("recommend", model, "--query", "u3", "-k", "3", "--json").splitlines()]
+    assert [row["rank"] for row in told] == [1, 2, 3]
+    invoke("recommend", model, "--out", str(shop / "best.csv"))
+    assert len((shop / "best.csv").read_text().splitlines()) == 1 + 40 * 10
+    measured = json.loads(invoke("evaluate", model, str(shop / "ratings.csv"), "--json", "--metric", "rmse"))
+    assert 0 < measured["rmse"] < 1
+    (shop / "ask.csv").write_text("user,book\nu3,7\nu4,9\n")
+    assert invoke("predict", model, str(shop / "ask.csv")).splitlines()[0] == "user,book,predicted"
+    assert json.loads(invoke("inspect", model, "--json"))["targets"]["blocks"]["genres"] == 4
+    assert "genres (4)" in invoke("inspect", model)
+
+
+def test_fit_tells_its_outcome_as_json(shop):
+    outcome = json.loads(
+        CliRunner().invoke(main, ["fit", str(shop / "ratings.csv"), "--out", str(shop / "m"), "--json"]).stdout
+    )
+    assert outcome["model"] == str(shop / "m")
+    assert outcome["rounds"] >= 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["fit", "ratings.csv", "--score", "stars"], "there is no column 'stars' for the score"),
+        (["fit", "ratings.csv", "--loss", "sqare"], "did you mean 'square'"),
+        (["fit", "ratings.csv", "--split", "time", "--test", "0.1"], "the pairs have no time"),
+        (["recommend", "books.csv"], "not a model file"),
+    ],
+)
+def test_mistakes_are_told_in_a_line_with_exit_code_1(shop, monkeypatch, arguments, message):
+    monkeypatch.chdir(shop)
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == 1
+    assert message in result.output
+    assert "Traceback" not in result.output
+    assert not (shop / "model.fmf").exists()
+
+
+def test_an_interrupt_stops_after_the_round_and_saves(shop):
+    import signal
+
+    command = [sys.executable, "-m", "fmfkit", "fit", "ratings.csv", "--rounds", "1000000", "--validate", "0"]
+    process = subprocess.Popen(command, cwd=shop, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    for line in process.stderr:
+        if "round 3/" in line:
+            break
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 0, err
+    assert "interrupted" in out
+    assert (shop / "model.fmf").exists()

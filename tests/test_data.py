@@ -184,6 +184,28 @@ def test_splits_take_what_they_say():
         assert train.shape == data.shape
 
 
+@pytest.mark.parametrize("by", ["uniform", "popularity"])
+def test_negatives_are_new_pairs_in_the_ratio_asked_for(by):
+    rng = np.random.default_rng(0)
+    user, item = np.divmod(rng.choice(30 * 200, 600, replace=False), 200)
+    whole = build(pairs={"user": user, "item": item})
+    train, _ = whole.split_random(0.2)
+    sampled = train.with_negatives(3, by=by, known=whole, seed=5)
+    negative = sampled.only(sampled.score == 0)
+    keys = negative.query.astype(np.int64) * 200 + negative.target
+    assert len(np.unique(keys)) == len(keys)
+    assert not (whole.matrix.toarray()[negative.query, negative.target]).any()
+    np.testing.assert_array_equal(np.bincount(negative.query, minlength=30), 3 * np.bincount(train.query, minlength=30))
+    again = train.with_negatives(3, by=by, known=whole, seed=5)
+    np.testing.assert_array_equal(again.target, sampled.target)
+
+
+def test_a_query_paired_with_nearly_all_has_fewer_negatives():
+    full = build(pairs={"user": [0] * 9 + [1], "item": [*range(9), 9]})
+    sampled = full.with_negatives(5)
+    assert sampled.only(sampled.score == 0).query.tolist() == [0, 1, 1, 1, 1, 1]
+
+
 def test_duplicates_are_settled_as_asked():
     twice = {"user": ["a", "a", "b"], "item": [1, 1, 1], "rating": [1.0, 3.0, 5.0]}
     assert build(pairs=twice, duplicates="last").score.tolist() == [3, 5]

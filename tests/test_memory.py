@@ -11,6 +11,7 @@ from fmfkit import fit, solvers
 CASES = {
     "plain": Case(queries=3000, targets=800, pairs=120_000, plain=True, rank=20),
     "shared": Case(queries=3000, targets=800, pairs=120_000, query_features=60, rank=20),
+    "sparse": Case(queries=3000, targets=800, pairs=120_000, query_features=60, rank=20, l1=0.01),
     "even": Case(queries=3000, targets=800, pairs=120_000, query_features=60, even=True, rank=20, dtype="float32"),
 }
 

@@ -50,6 +50,15 @@ def test_rankings_by_hand():
     assert metrics.Ranking.of([[0, 1, 2, 3, 4]], relevant[:1]).map(3) == pytest.approx((1 + 2 / 3) / 3)
 
 
+def test_the_relevant_pairs_are_left_as_they_were():
+    relevant = sp.csr_array(np.array([[0.0, 2, 0], [1, 0, 3]]))
+    relevant.data[0] = 0
+    before = relevant.indices.copy(), relevant.indptr.copy(), relevant.data.copy()
+    metrics.Ranking.of([[0, 1], [0, 1]], relevant)
+    for array, kept in zip((relevant.indices, relevant.indptr, relevant.data), before, strict=True):
+        np.testing.assert_array_equal(array, kept)
+
+
 def test_stored_zeros_are_not_relevant():
     relevant = sp.csr_array((np.array([0.0, 1.0]), np.array([0, 1]), np.array([0, 2])), shape=(1, 3))
     assert metrics.Ranking.of([[0, 1]], relevant).precision(2) == 0.5
@@ -61,6 +70,8 @@ def test_stored_zeros_are_not_relevant():
         (lambda: metrics.rmse([1, 2], [1]), "flat arrays of one length"),
         (lambda: metrics.rmse([], []), "at least one pair"),
         (lambda: metrics.mae([1, np.nan], [1, 1]), "y: some values are NaN"),
+        (lambda: metrics.mae([1, 1], [1, 1], [0, 0]), "weight: expected"),
+        (lambda: metrics.rmse([1, 1], [1, 1], [1, -1]), "weight: expected"),
         (lambda: metrics.log_loss([0, 2], [0.5, 0.5]), "from 0 to 1"),
         (lambda: metrics.auc([1, 1], [0, 1]), "one positive and one negative"),
         (lambda: metrics.auc([0, 3], [0, 1]), "labels 0 and 1"),

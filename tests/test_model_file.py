@@ -113,6 +113,17 @@ def test_other_safetensors_files_are_refused(tmp_path, metadata):
         Model.load(tmp_path / "other")
 
 
+@pytest.mark.parametrize("change", ["P", "X.ptr", "X.index", "Z.value"])
+def test_parts_that_do_not_belong_together_are_refused(tmp_path, model, change):
+    path = tmp_path / "model"
+    model.save(path)
+    arrays, about = model_file.read(path)
+    arrays[change] = arrays[change][:-1]
+    model_file.write(path, arrays, {k: v for k, v in about.items() if k not in ("format", "version", "fmfkit")})
+    with pytest.raises(ModelFileError, match="its parts do not belong together"):
+        Model.load(path)
+
+
 def test_files_of_other_kinds_are_refused(tmp_path):
     for content in (b"", b"id,score\n1,2\n", struct.pack("<Q", 2**40) + b"{}", b"\x80\x04pickled"):
         (tmp_path / "other").write_bytes(content)

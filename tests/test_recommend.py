@@ -112,6 +112,11 @@ def test_explanations_add_up_to_the_score(case):
     [
         (lambda: MODEL.recommend([30]), "queries: row numbers run from 30 to 30, expected 0 to 29"),
         (lambda: MODEL.recommend(k=0), "k: expected"),
+        (
+            lambda: MODEL.recommend([[0, 1], [2, 3]]),
+            r"queries: expected a flat list of row numbers, got shape \(2, 2\)",
+        ),
+        (lambda: MODEL.similar([[0, 1]]), "targets: expected a flat list"),
         (lambda: MODEL.recommend([1], features=np.ones((1, 2))), "queries or features, not both"),
         (lambda: MODEL.recommend(features=np.ones((1, 2))), "X: 2 columns, expected 37"),
         (lambda: MODEL.recommend(features={"sharde": np.ones((1, 2))}), "no feature block 'sharde'"),

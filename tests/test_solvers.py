@@ -154,6 +154,24 @@ def test_pl2m_by_blocks_equals_the_reference_where_columns_are_cut(scheduler):
     assert_close(*(fit(problem, solver=s, rounds=1, threads=2) for s in pair))
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("l2", [0.0, 1e-8])
+@pytest.mark.parametrize("loss", ["square", "logistic"])
+def test_objective_never_rises_where_the_shared_values_of_a_row_sum_to_nothing(loss, l2, dtype):
+    rng = np.random.default_rng(0)
+    X = np.zeros((60, 25))
+    for row in X:
+        values = rng.normal(size=6)
+        row[rng.choice(25, 6, replace=False)] = values - values.mean()
+    i, j = np.divmod(rng.choice(60 * 12, 400, replace=False), 12)
+    y = rng.normal(size=400) if loss == "square" else rng.integers(0, 2, 400).astype(float)
+    net = ElasticNet(l2=l2, scale="uniform")
+    problem = Problem.from_coo(i, j, y, X=X, shape=(60, 12), rank=8, regularizer=net, loss=loss, dtype=dtype)
+    model = fit(problem, rounds=6, threads=2)
+    assert_never_rises(model, dtype)
+    assert model.history[-1].objective == pytest.approx(reference.objective(problem, model), rel=1e-3)
+
+
 @pytest.mark.parametrize("loss", ["square", "logistic"])
 @pytest.mark.parametrize("room", [1, 8 * 16 * 5, 8 * 16 * 40])
 def test_rows_too_long_for_a_thread_s_copy_of_their_partners_are_taken_in_pieces(monkeypatch, room, loss):

@@ -113,7 +113,8 @@ static void FN(grouped_query)(const fmf_sgd *o, int64_t i, REAL *u, REAL *v, REA
     for (int64_t e = pairs->ptr[i]; e < pairs->ptr[i + 1]; e++) {
         const int64_t j = pairs->other[e], z = o->Z.row_ptr[j];
         if (e + SGD_AHEAD < pairs->ptr[i + 1]) {
-            const REAL *next = Q + o->Z.row_index[o->Z.row_ptr[pairs->other[e + SGD_AHEAD]]] * other_width;
+            const int64_t *ahead = o->Z.row_ptr + pairs->other[e + SGD_AHEAD];
+            const REAL *next = ahead[0] < ahead[1] ? Q + o->Z.row_index[ahead[0]] * other_width : Q;
             for (int64_t c = 0; c < o->rank; c += 2 * LANES) __builtin_prefetch(next + c, 1);
         }
         const int lone = o->Z.row_ptr[j + 1] - z == 1 && FN(value_at)(&o->Z, j, z) == 1; /* plain indicator: Q's row is V_j */

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 import attrs
 import numpy as np
@@ -34,6 +34,8 @@ BLOCK: int = lib.FMF_BLOCK
 """Latent dimensions that the block kernels update together."""
 WIDE = BLOCK * (BLOCK // 2 + 1)
 """Numbers that hold a symmetric BLOCK x BLOCK matrix, as the kernels keep it."""
+ROWS_AT_ONCE = 65536
+"""Rows whose values are added up at a time."""
 LINES_BYTES = 8 * 2**20
 """What a thread may use to keep the embeddings of a row's partners side by side."""
 SMALL_SET: int = lib.FMF_SMALL_SET
@@ -294,6 +296,8 @@ def top(
 
     ``exclude`` is a csr matrix with sorted indices: what is stored in it is left out.
     """
+    if own.ndim != 2 or other.ndim != 2 or own.shape[1] != other.shape[1]:
+        raise ValueError(f"top: expected embeddings of one width, got shapes {own.shape} and {other.shape}")
     dtype, queries = own.dtype, len(own)
     targets, scores = np.empty((queries, k), np.int32), np.empty((queries, k), dtype)
     pack = 2 * LANES_BYTES // dtype.itemsize
@@ -600,12 +604,20 @@ def without_owned(partition: Partition, features: Features) -> Partition:
 
 
 def shared_sums(features: Features) -> Reals:
-    """Return, for each row, the sum of its values of shared features."""
+    """Return, for each row, the sum of its values of shared features; 0 where it is but rounding of what it adds up."""
     if features.row_scale is not None:
         return features.row_scale * (np.diff(features.row_ptr) - (features.own >= 0)).astype(features.own_value.dtype)
-    rows = np.repeat(np.arange(features.rows), np.diff(features.row_ptr))
-    sums = np.bincount(rows, weights=features.row_value, minlength=features.rows) - features.own_value
-    return cast(Reals, sums.astype(features.own_value.dtype))
+    sums = np.zeros(features.rows, features.own_value.dtype)
+    least = 1e3 * np.finfo(sums.dtype).eps
+    for first in range(0, features.rows, ROWS_AT_ONCE):
+        end = min(first + ROWS_AT_ONCE, features.rows)
+        values = features.values_by_row(first, end).astype(np.float64)
+        ptr = features.row_ptr[first : end + 1] - features.row_ptr[first]
+        values[ptr[:-1][features.own[first:end] >= 0]] = 0
+        rows = np.repeat(np.arange(end - first), np.diff(ptr))
+        total, absolute = (np.bincount(rows, weights=w, minlength=end - first) for w in (values, np.abs(values)))
+        sums[first:end] = np.where(np.abs(total) > least * absolute, total, 0)
+    return sums
 
 
 def lines_room(longest: int, line: int) -> int:

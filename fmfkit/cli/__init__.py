@@ -10,8 +10,13 @@ import fmfkit
 
 _COMMANDS = {
     "demo": "Train plain and feature-based factorization on generated data, and compare.",
+    "evaluate": "Measure a model on the pairs of a file.",
+    "fit": "Train a model on a file of pairs, with tables of attributes.",
     "info": "Show version, instruction sets, OpenMP and compiler.",
+    "inspect": "Show what a model file holds.",
     "plugins": "List installed plugins, what they offer, and what failed.",
+    "predict": "Predict the scores of pairs of a file.",
+    "recommend": "Show the best targets for queries of a model.",
 }
 
 

@@ -63,6 +63,8 @@ class Dataset:
     time: NDArray[Any] | None
     queries: Attributes
     targets: Attributes
+    columns: Mapping[str, str | None] = attrs.field(factory=dict)
+    """The columns of the table of pairs, by what they are for."""
     implicit: bool = False
     """Whether queries have implicit feedback as features (SVD++): 1/√n for each of their n targets."""
 
@@ -134,7 +136,30 @@ class Dataset:
             time=values["time"],
             queries=sides[0],
             targets=sides[1],
+            columns=roles,
             implicit=implicit,
+        )
+
+    def with_pairs(self, source: Source, *, scores: bool = True) -> Dataset:
+        """Return the same ids and tables with the pairs of another table, which has the same columns.
+
+        ``scores`` says whether it has scores. Ids that are not known are refused.
+        """
+        roles = {role: column for role, column in self.columns.items() if scores or role in ("query", "target")}
+        frame = read_table(source, "pairs")
+        optional = {role: c if c in frame.columns else None for role, c in roles.items() if role in ("weight", "time")}
+        roles |= optional
+        require(frame, roles, "pairs")
+        frame = _clean(frame, {"score": None, "weight": None, **roles}, "last")
+        values = {role: frame[column].to_numpy() if column else None for role, column in roles.items()}
+        score, weight = values.get("score"), values.get("weight")
+        return attrs.evolve(
+            self,
+            query=self.queries.ids.known_rows(frame[str(roles["query"])], "pairs, queries"),
+            target=self.targets.ids.known_rows(frame[str(roles["target"])], "pairs, targets"),
+            score=np.ones(frame.height) if score is None else score.astype(np.float64),
+            weight=None if weight is None else weight.astype(np.float64),
+            time=values.get("time"),
         )
 
     def __len__(self) -> int:
@@ -157,6 +182,34 @@ class Dataset:
             self, query=self.query[which], target=self.target[which], score=self.score[which],
             weight=None if self.weight is None else self.weight[which],
             time=None if self.time is None else self.time[which],
+        )  # fmt: skip
+
+    def with_negatives(
+        self, ratio: float = 4.0, *, by: Literal["uniform", "popularity"] = "uniform", seed: int = 0,
+        known: Dataset | None = None,
+    ) -> Dataset:  # fmt: skip
+        """Return the pairs with others added, score 0: for data that has positives only.
+
+        Args:
+            ratio: how many to draw for each positive, query by query; fewer where a query has few targets left.
+            by: targets are drawn alike, or as often as they occur in the pairs.
+            seed: of the draws.
+            known: a data set with the same ids whose pairs are not drawn either, such as the whole one, test part
+                included.
+        """
+        if not 0 < ratio < np.inf:
+            raise ValueError(f"ratio: expected a finite number above 0, got {ratio!r}")
+        if by not in ("uniform", "popularity"):
+            raise ValueError(f"by: expected 'uniform' or 'popularity', got {by!r}")
+        taken = np.unique(np.concatenate([_keys(data) for data in (self, known) if data is not None]))
+        drawn = _draw_negatives(self, ratio, by == "popularity", np.random.default_rng(seed), taken)
+        query, target = np.divmod(drawn, self.shape[1])
+        return attrs.evolve(
+            self, query=np.append(self.query, query.astype(np.int32)),
+            target=np.append(self.target, target.astype(np.int32)),
+            score=np.append(self.score, np.zeros(len(drawn))),
+            weight=None if self.weight is None else np.append(self.weight, np.ones(len(drawn))),
+            time=None,
         )  # fmt: skip
 
     def _split(self, test: NDArray[np.bool_], how: str) -> tuple[Dataset, Dataset]:
@@ -197,6 +250,33 @@ class Dataset:
         cold = np.zeros(int(rows.max()) + 1, bool)
         cold[np.random.default_rng(seed).choice(seen, max(1, round(_share(share) * len(seen))), replace=False)] = True
         return self._split(cold[rows], "split_cold")
+
+
+def _keys(data: Dataset) -> NDArray[np.int64]:
+    """Return one number for each pair."""
+    return data.query.astype(np.int64) * data.shape[1] + data.target
+
+
+def _draw_negatives(
+    data: Dataset, ratio: float, popular: bool, rng: np.random.Generator, taken: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return the keys of pairs that are not taken, all different, about ``ratio`` for each pair of a query."""
+    targets = data.shape[1]
+    free = targets - np.bincount(taken // targets, minlength=data.shape[0])
+    wanted = np.minimum(np.ceil(ratio * np.bincount(data.query, minlength=data.shape[0])), free).astype(np.int64)
+    weight = np.bincount(data.target, minlength=targets) if popular else np.ones(targets)
+    share = np.cumsum(weight) / weight.sum()
+    found = np.zeros(0, np.int64)
+    missing = wanted.copy()
+    for _ in range(50):  # a query whose popular targets are all taken ends with fewer
+        query = np.repeat(np.arange(data.shape[0]), missing)
+        key = query * targets + np.searchsorted(share, rng.random(len(query)), side="right").clip(0, targets - 1)
+        fresh = np.setdiff1d(key, np.concatenate([taken, found]))
+        found = np.concatenate([found, fresh])
+        missing = wanted - np.bincount(found // targets, minlength=data.shape[0])
+        if not missing.any():
+            break
+    return np.sort(found)
 
 
 def _share(share: float) -> float:

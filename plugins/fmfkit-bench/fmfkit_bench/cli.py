@@ -77,12 +77,11 @@ def speed_command(
         began = time.perf_counter()
         shape = shapes.generate(name, size, seed)
         _say(f"{name} at {size:g} of its size, made in {time.perf_counter() - began:.1f} s")
-        if everything and name == "ml10m":
-            others += _whole_process(shape, rank, max(threads), rounds, repeats, full)
         part = _side_by_side(shape, size, rank, solvers, threads, rounds, repeats, seed)
         _show(part, limits)
         records += part
         if everything and name == "ml10m":
+            others += _whole_process(shape, rank, max(threads), rounds, repeats, full)
             smaller = shapes.generate(name, 0.2 * size, seed)
             others += targets.of_growth(growth.exponents(smaller, max(threads), rounds, _say))
     reached = targets.of_records(records, full) + others

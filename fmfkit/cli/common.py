@@ -1,0 +1,31 @@
+"""What the subcommands share."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+existing = click.Path(exists=True, dir_okay=False)
+
+
+def friendly(command: Command) -> Command:
+    """Turn errors that are the user's to mend into one line and exit code 1."""
+
+    @functools.wraps(command)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return command(*args, **kwargs)
+        except (ValueError, LookupError, TypeError, ArithmeticError, OSError) as error:
+            raise click.ClickException(str(error)) from error
+
+    return wrapped  # type: ignore[return-value]
+
+
+def metrics_line(values: dict[str, float]) -> str:
+    """Return metrics for people."""
+    return ", ".join(f"{name} {value:.4f}" for name, value in values.items())

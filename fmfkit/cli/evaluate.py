@@ -1,0 +1,26 @@
+"""fmfkit evaluate: a model on pairs of a file."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from fmfkit.cli.common import existing, friendly, metrics_line
+from fmfkit.front import Recommender
+
+
+@click.command()
+@click.argument("model", type=existing)
+@click.argument("pairs", type=existing)
+@click.option(
+    "--metric", "metrics", multiple=True, help="What to measure, such as rmse or ndcg@10; may be given again."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@friendly
+def command(model: str, pairs: str, metrics: tuple[str, ...], as_json: bool) -> None:
+    """Measure MODEL on PAIRS, a file like the one it was trained on."""
+    trained = Recommender.load(model)
+    data = trained.pairs(pairs)
+    values = trained.evaluate(data, list(metrics) or None)
+    click.echo(json.dumps(values) if as_json else f"{len(data)} pairs: {metrics_line(values)}")

@@ -1,0 +1,42 @@
+"""fmfkit inspect: what a model file holds."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from fmfkit.cli.common import existing, friendly
+from fmfkit.front import Recommender
+
+
+@click.command()
+@click.argument("model", type=existing)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@friendly
+def command(model: str, as_json: bool) -> None:
+    """Show what MODEL was trained on, and how."""
+    trained = Recommender.load(model)
+    inner = trained.model
+    told: dict[str, Any] = {
+        "rank": inner.rank, "loss": repr(inner.loss), "offset": inner.offset, "rounds": inner.history[-1].round,
+        "objective": inner.history[-1].objective, "stopped": inner.stopped, "metric": trained.metric,
+        "validation": list(trained.validation), "columns": trained.columns,
+        "queries": {"count": inner.X.rows, "blocks": _blocks(inner.X)},
+        "targets": {"count": inner.Z.rows, "blocks": _blocks(inner.Z)},
+    }  # fmt: skip
+    if as_json:
+        click.echo(json.dumps(told))
+        return
+    for name in ("rank", "loss", "offset", "rounds", "objective", "stopped"):
+        click.echo(f"{name:12} {told[name]}")
+    if trained.validation:
+        click.echo(f"{trained.metric:12} {' '.join(f'{value:.4f}' for value in trained.validation)}  (validation)")
+    for side in ("queries", "targets"):
+        blocks = ", ".join(f"{name} ({width})" for name, width in told[side]["blocks"].items())
+        click.echo(f"{side:12} {told[side]['count']}: {blocks}")
+
+
+def _blocks(features: Any) -> dict[str, int]:
+    return {name: part.stop - part.start for name, part in features.blocks.items()}
