@@ -23,6 +23,10 @@ class DivergedError(ArithmeticError):
     """Training left the finite numbers; the message says what to change."""
 
 
+class ConfigError(ValueError):
+    """A configuration file has mistakes; the message lists all of them, each with its place."""
+
+
 class DataError(ValueError):
     """A table, or a file with one, cannot be learnt from; the message names the table, the column and what to do."""
 
@@ -32,10 +36,6 @@ class ModelFileError(ValueError):
 
 
 __all__ = [
-    "DivergedError",
-    "IncompatibleError",
-    "ModelFileError",
-    "PluginContractError",
-    "PluginLoadError",
-    "UnknownNameError",
-]
+    "ConfigError", "DataError", "DivergedError", "IncompatibleError", "ModelFileError", "PluginContractError",
+    "PluginLoadError", "UnknownNameError",
+]  # fmt: skip

@@ -30,9 +30,9 @@ INDEX_LIMIT = 2**31 - 1
 MOST_DIMENSIONS = 65536
 CHUNK_PAIRS = 4096
 """Rows are shared out between threads in chunks of about this many pairs."""
-SCALE_ROWS = 65536
+SCALE_ROWS = 4096
 """Rows of features that are looked at at a time."""
-OWN_VALUES = 2**24
+OWN_VALUES = 2**21
 """Values of features that are looked at at a time."""
 
 Matrix = Any  # whatever scipy.sparse.csr_array takes
@@ -604,7 +604,10 @@ def _canonical(matrix: sp.csr_array) -> sp.csr_array:
 
 def _own_features(X: sp.csr_array) -> tuple[NDArray[np.int32], Reals]:
     """Return, for each row, the first column whose one stored value, not zero, is there (or -1), and that value."""
-    single = np.bincount(X.indices, minlength=X.shape[1]) == 1
+    counts = np.zeros(X.shape[1], np.int64)
+    for begin in range(0, X.nnz, OWN_VALUES):
+        counts += np.bincount(X.indices[begin : begin + OWN_VALUES], minlength=X.shape[1])
+    single = counts == 1
     own, value = np.full(X.shape[0], -1, np.int32), np.zeros(X.shape[0], X.dtype)
     for begin in range(0, X.nnz, OWN_VALUES):
         part = slice(begin, begin + OWN_VALUES)

@@ -141,3 +141,17 @@ def test_an_interrupt_stops_after_the_round_and_saves(shop):
     assert process.returncode == 0, err
     assert "interrupted" in out
     assert (shop / "model.fmf").exists()
+
+
+def test_fit_takes_a_configuration_and_options_go_before_it(shop, monkeypatch):
+    (shop / "fit.toml").write_text(
+        '[data]\npairs = "ratings.csv"\ntargets = "books.csv"\n'
+        'target_blocks = [{kind = "tags", column = "genres"}]\n[model]\nrank = 4\nrounds = 3\n[test]\nshare = 0.2\n'
+    )
+    monkeypatch.chdir(shop)
+    output = invoke("fit", "fit.toml", "--rank", "2", "--out", "from-file.fmf")
+    assert "held-out pairs (random)" in output
+    told = json.loads(invoke("inspect", "from-file.fmf", "--json"))
+    assert told["rank"] == 2
+    assert told["rounds"] <= 3
+    assert list(told["targets"]["blocks"]) == ["indicator", "genres"]

@@ -196,6 +196,8 @@ def test_negatives_are_new_pairs_in_the_ratio_asked_for(by):
     assert len(np.unique(keys)) == len(keys)
     assert not (whole.matrix.toarray()[negative.query, negative.target]).any()
     np.testing.assert_array_equal(np.bincount(negative.query, minlength=30), 3 * np.bincount(train.query, minlength=30))
+    assert (sampled.matrix != train.matrix).nnz == 0  # what was drawn is not known
+    assert (sampled.only(np.arange(len(sampled))[::-1]).matrix != train.matrix).nnz == 0
     again = train.with_negatives(3, by=by, known=whole, seed=5)
     np.testing.assert_array_equal(again.target, sampled.target)
 

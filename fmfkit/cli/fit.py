@@ -10,10 +10,13 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
+import attrs
 import click
+from click.core import ParameterSource
 
 from fmfkit.callbacks import Progress
 from fmfkit.cli.common import existing, friendly, metrics_line
+from fmfkit.config import DataConfig, FitConfig, make_block, read_config
 from fmfkit.data import Dataset
 from fmfkit.fitting import RoundEvent
 from fmfkit.front import FMF
@@ -75,43 +78,57 @@ SPLITS = {
 @click.option("--threads", type=click.IntRange(1, 1024), help="Threads; all processors by default.")
 @click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON.")
 @friendly
-def command(
-    pairs: str, queries: str | None, targets: str | None, out: str, share: float, split: str, validate: float,
-    metrics: tuple[str, ...], as_json: bool, **options: Any,
-) -> None:  # fmt: skip
+def command(pairs: str, threads: int | None, as_json: bool, **options: Any) -> None:
     """Train a model on PAIRS, a CSV, TSV, Parquet or Arrow file with a query, a target and a score in each row.
 
     Columns of the tables become features by what they look like. Ctrl-C stops after the round that runs, and saves.
+
+    PAIRS may be a .toml file with all of it, and feature blocks; options go before what it says.
     """
-    columns = {name: options[name] for name in ("query", "target", "score", "weight", "time")}
-    data = Dataset.of(
-        pairs,
-        queries=queries,
-        targets=targets,
-        implicit=options["implicit"],
-        duplicates=options["duplicates"],
-        **columns,
-    )
+    config = _config(pairs, options)
+    names = ("query", "target", "score", "weight", "time", "queries", "targets", "implicit", "duplicates")
+    blocks: dict[str, Any] = {
+        name: "guess" if listed is None else [make_block(block) for block in listed]
+        for name, listed in (("query_blocks", config.data.query_blocks), ("target_blocks", config.data.target_blocks))
+    }
+    data = Dataset.of(config.data.pairs, **{name: getattr(config.data, name) for name in names}, **blocks)
     click.echo(describe(data), err=True)
-    test = None
-    if share:
-        data, test = SPLITS[split](data, share, options["seed"])
-    model = FMF(**{name: options[name] for name in ("rank", "loss", "l2", "rounds", "seed", "threads")})
+    test, out, split = None, config.model.out, config.test.split
+    if config.test.share:
+        data, test = SPLITS[split](data, config.test.share, config.model.seed)
+    model = FMF(
+        threads=threads, **{name: getattr(config.model, name) for name in ("rank", "loss", "l2", "rounds", "seed")}
+    )
     with stop_after_round() as interrupted:
-        trained = model.fit(data, validate=validate or None, callbacks=[Progress(), interrupted])
+        trained = model.fit(data, validate=config.model.validate or None, callbacks=[Progress(), interrupted])
     trained.save(out)
     outcome: dict[str, Any] = {
         "model": out, "rounds": trained.model.history[-1].round, "stopped": trained.model.stopped,
         "objective": trained.model.history[-1].objective,
     }  # fmt: skip
     if test is not None:
-        outcome["test"] = trained.evaluate(test, list(metrics) or None)
+        outcome["test"] = trained.evaluate(test, config.test.metrics or None)
     if as_json:
         click.echo(json.dumps(outcome))
         return
     click.echo(f"{out}: {outcome['rounds']} rounds" + (f", {outcome['stopped']}" if outcome["stopped"] else ""))
     if test is not None:
         click.echo(f"on {len(test)} held-out pairs ({split}): {metrics_line(outcome['test'])}")
+
+
+def _config(pairs: str, options: dict[str, Any]) -> FitConfig:
+    """Return what the file says, if it is a .toml file, and the options that were given."""
+    config = read_config(pairs) if pairs.endswith(".toml") else FitConfig(data=DataConfig(pairs=pairs))
+    source = click.get_current_context().get_parameter_source
+    given = {name: value for name, value in options.items() if source(name) is ParameterSource.COMMANDLINE}
+    if "metrics" in given:
+        given["metrics"] = list(given["metrics"])
+    for section in ("data", "model", "test"):
+        part = getattr(config, section)
+        known = {field.name for field in attrs.fields(type(part))}
+        changed = attrs.evolve(part, **{name: value for name, value in given.items() if name in known})
+        config = attrs.evolve(config, **{section: changed})
+    return config
 
 
 def describe(data: Dataset) -> str:

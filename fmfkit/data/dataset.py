@@ -65,6 +65,8 @@ class Dataset:
     targets: Attributes
     columns: Mapping[str, str | None] = attrs.field(factory=dict)
     """The columns of the table of pairs, by what they are for."""
+    sampled: NDArray[np.bool_] | None = None
+    """Which pairs were drawn by ``with_negatives``."""
     implicit: bool = False
     """Whether queries have implicit feedback as features (SVD++): 1/√n for each of their n targets."""
 
@@ -160,6 +162,7 @@ class Dataset:
             score=np.ones(frame.height) if score is None else score.astype(np.float64),
             weight=None if weight is None else weight.astype(np.float64),
             time=values.get("time"),
+            sampled=None,
         )
 
     def __len__(self) -> int:
@@ -173,8 +176,10 @@ class Dataset:
 
     @property
     def matrix(self) -> sp.csr_array:
-        """The pairs as a sparse matrix of ones: what a query is known to be paired with."""
-        return sp.csr_array((np.ones(len(self), np.float32), (self.query, self.target)), shape=self.shape)
+        """The pairs, but for drawn ones, as a sparse matrix of ones: what a query is known to be paired with."""
+        known = slice(None) if self.sampled is None else ~self.sampled
+        query, target = self.query[known], self.target[known]
+        return sp.csr_array((np.ones(len(query), np.float32), (query, target)), shape=self.shape)
 
     def only(self, which: NDArray[Any]) -> Dataset:
         """Return the data set with some of its pairs."""
@@ -182,6 +187,7 @@ class Dataset:
             self, query=self.query[which], target=self.target[which], score=self.score[which],
             weight=None if self.weight is None else self.weight[which],
             time=None if self.time is None else self.time[which],
+            sampled=None if self.sampled is None else self.sampled[which],
         )  # fmt: skip
 
     def with_negatives(
@@ -209,7 +215,7 @@ class Dataset:
             target=np.append(self.target, target.astype(np.int32)),
             score=np.append(self.score, np.zeros(len(drawn))),
             weight=None if self.weight is None else np.append(self.weight, np.ones(len(drawn))),
-            time=None,
+            time=None, sampled=np.arange(len(self) + len(drawn)) >= len(self),
         )  # fmt: skip
 
     def _split(self, test: NDArray[np.bool_], how: str) -> tuple[Dataset, Dataset]:

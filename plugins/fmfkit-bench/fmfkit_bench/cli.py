@@ -60,8 +60,8 @@ def speed_command(
 ) -> None:  # fmt: skip
     """Run solvers side by side: seconds per round, to equal objective, to equal test error.
 
-    Goals are what every solver reached: the objective that all coordinate descent solvers had at the end, and the test
-    error that all had at their best. Hogwild! is run on a part of the pairs, and its time multiplied.
+    Goals are the objective that all coordinate descent solvers had at the end, and the test error that the default one
+    and grouped SGD both had at their best. Hogwild! is run on a part of the pairs, and its time multiplied.
     """
     if everything:
         sizes = {name: size * (scale or 1.0) for name, size in targets.SIZES.items()}
@@ -77,11 +77,15 @@ def speed_command(
         began = time.perf_counter()
         shape = shapes.generate(name, size, seed)
         _say(f"{name} at {size:g} of its size, made in {time.perf_counter() - began:.1f} s")
-        part = _side_by_side(shape, size, rank, solvers, threads, rounds, repeats, seed)
-        _show(part, limits)
-        records += part
-        if everything and name == "ml10m":
-            others += _whole_process(shape, rank, max(threads), rounds, repeats, full)
+        part = min(1.0, speed.SAMPLED_PAIRS / len(shape.train.query))
+        sampled = shape.problem(rank, sample=part) if "hogwild" in solvers else None
+        problem, raw = shape.problem(rank), shape if everything and name == "ml10m" else None
+        shape = shape.for_testing()  # the training data is in the problem now
+        measured = _side_by_side(shape, size, problem, sampled, part, solvers, threads, rounds, repeats, seed)
+        _show(measured, limits)
+        records += measured
+        if raw is not None:
+            others += _whole_process(raw, rank, max(threads), rounds, repeats, full)
             smaller = shapes.generate(name, 0.2 * size, seed)
             others += targets.of_growth(growth.exponents(smaller, max(threads), rounds, _say))
     reached = targets.of_records(records, full) + others
@@ -115,20 +119,17 @@ def _whole_process(
 
 
 def _side_by_side(
-    shape: shapes.Shape, size: float, rank: int, solvers: tuple[str, ...], threads: tuple[int, ...], rounds: int,
-    repeats: int, seed: int,
+    shape: shapes.Shape, size: float, problem: fmfkit.Problem, sampled: fmfkit.Problem | None, part: float,
+    solvers: tuple[str, ...], threads: tuple[int, ...], rounds: int, repeats: int, seed: int,
 ) -> list[speed.Record]:  # fmt: skip
-    part = min(1.0, speed.SAMPLED_PAIRS / len(shape.train.query))
-    sampled = shape.problem(rank, sample=part) if "hogwild" in solvers else None
-    problem = shape.problem(rank)
-    shape = shape.for_testing()
+    """Run the solvers in turn; Hogwild! on ``sampled``, which has a ``part`` of the pairs."""
     _say(f"{problem!r}")
     runs: dict[tuple[str, int], list[speed.Run]] = {}
     for repeat in range(repeats):  # all solvers in turn, so that none has the quiet hour for itself
         for solver in solvers:
             for team in threads:
                 hogwild = solver == "hogwild" and sampled is not None
-                used, sample = (sampled, part) if hogwild and sampled is not None else (problem, 1.0)
+                used, sample = (sampled or problem, part) if hogwild else (problem, 1.0)
                 one = speed.run(shape, used, solver, team, rounds, seed + repeat, sample)
                 runs.setdefault((solver, team), []).append(one)
                 _say(

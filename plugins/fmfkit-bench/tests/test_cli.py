@@ -30,7 +30,8 @@ def test_speed_compares_the_solvers_and_writes_records(tmp_path):
         assert set(record) == {field.name for field in attrs.fields(Record)}
     descent = [record for record in written["records"] if record["solver"] in ("block", "dimension")]
     assert any(record["seconds_to_objective"] is not None for record in descent)
-    assert all(record["seconds_to_test_error"] is not None for record in written["records"])
+    racing = [record for record in written["records"] if record["solver"] in ("block", "sgd")]
+    assert all(record["seconds_to_test_error"] is not None for record in racing)
 
 
 def test_targets_runs_all_that_the_table_needs(tmp_path):

@@ -1,0 +1,75 @@
+import pytest
+
+from fmfkit.config import read_config
+from fmfkit.errors import ConfigError
+
+GOOD = """
+[data]
+pairs = "ratings.csv"
+targets = "books.csv"
+target_blocks = [{kind = "tags", column = "genres", strength = 0.3}, {kind = "numeric", column = "year", bins = 5}]
+[model]
+rank = 16
+l2 = 1
+[test]
+share = 0.1
+split = "cold-target"
+metrics = ["rmse", "ndcg@10"]
+"""
+
+BAD = """
+pears = 1
+[data]
+pairs = 5
+duplicates = "sum"
+target_blocks = [{kind = "tags", colum = "genres"}]
+[model]
+rank = "64"
+lamda = 0.1
+"""
+
+
+def test_a_file_is_read_and_paths_are_relative_to_it(tmp_path):
+    (tmp_path / "fit.toml").write_text(GOOD)
+    config = read_config(tmp_path / "fit.toml")
+    assert config.data.pairs == str(tmp_path / "ratings.csv")
+    assert config.model.rank == 16
+    assert config.model.l2 == 1.0
+    assert config.test.metrics == ["rmse", "ndcg@10"]
+
+
+def test_all_mistakes_are_told_at_once_with_their_places(tmp_path):
+    (tmp_path / "fit.toml").write_text(BAD)
+    with pytest.raises(ConfigError) as caught:
+        read_config(tmp_path / "fit.toml")
+    told = str(caught.value)
+    for part in (
+        "unknown key 'pears'",
+        "expected str, got int 5 @ config.data.pairs",
+        "config.data.duplicates",
+        "unknown key 'colum', did you mean 'column'? @ config.data.target_blocks[0]",
+        "expected int, got str '64' @ config.model.rank",
+        "unknown key 'lamda'",
+    ):
+        assert part in told, told
+    assert "6 mistakes" in told
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "required key 'data' is missing"),
+        ("[data]\n", "required key 'pairs' is missing"),
+        ("[data\n", "not TOML"),
+        ('[data]\npairs = "a"\n[model]\nrank = 0', "rank"),
+        (
+            '[data]\npairs = "a"\ntarget_blocks = [{kind = "tag", column = "x"}]',
+            "unknown kind 'tag', did you mean 'tags'",
+        ),
+        ('[data]\npairs = "a"\ntarget_blocks = [3]', "table with a kind"),
+    ],
+)
+def test_single_mistakes(tmp_path, text, message):
+    (tmp_path / "fit.toml").write_text(text)
+    with pytest.raises(ConfigError, match=message):
+        read_config(tmp_path / "fit.toml")
