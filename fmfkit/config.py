@@ -42,7 +42,7 @@ class ModelConfig:
 
     rank: int = attrs.field(default=32, validator=validators.ge(1))
     loss: str = "square"
-    l2: float = attrs.field(default=0.1, validator=validators.ge(0))
+    l2: float = attrs.field(default=0.4, validator=validators.ge(0))
     rounds: int = attrs.field(default=20, validator=validators.ge(1))
     seed: int = attrs.field(default=0, validator=validators.ge(0))
     validate: float = attrs.field(default=0.1, validator=[validators.ge(0), validators.lt(1)])

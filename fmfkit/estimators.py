@@ -25,7 +25,7 @@ class _Pairs(BaseEstimator):  # type: ignore[misc]
     _loss: str
 
     def __init__(
-        self, rank: int = 32, l2: float = 0.1, rounds: int = 20, seed: int = 0, threads: int | None = None,
+        self, rank: int = 32, l2: float = 0.4, rounds: int = 20, seed: int = 0, threads: int | None = None,
         queries: Any = None, targets: Any = None, query_blocks: Any = "guess", target_blocks: Any = "guess",
         implicit: bool = False,
     ) -> None:  # fmt: skip

@@ -198,8 +198,9 @@ class FMF:
 
     rank: int = 32
     loss: Loss | str = "square"
-    l2: float = attrs.field(default=0.1, validator=validators.ge(0))
-    """The strength of the penalty, scaled by how often a feature is observed."""
+    l2: float = attrs.field(default=0.4, validator=validators.ge(0))
+    """The strength of the penalty, scaled by how often a feature is observed. The default suits some hundred thousand
+    pairs; the more pairs, the less is needed."""
     regularizer: Regularizer | Regularization | None = None
     """Instead of ``l2``: any regularizer."""
     rounds: int = 20

@@ -36,7 +36,7 @@ def data():
 @pytest.fixture(scope="module")
 def trained(data):
     train, _ = data.split_random(0.2)
-    return FMF(rank=8, rounds=15).fit(train, validate=0.1)
+    return FMF(rank=8, l2=0.1, rounds=15).fit(train, validate=0.1)
 
 
 def test_features_help_on_cold_targets(data):

@@ -51,7 +51,7 @@ SPLITS = {
 )
 @click.option("--rank", default=32, show_default=True, type=click.IntRange(1), help="Latent dimensions.")
 @click.option("--loss", default="square", show_default=True, help="Loss, by name: see `fmfkit plugins`.")
-@click.option("--l2", default=0.1, show_default=True, type=click.FloatRange(0), help="Strength of the penalty.")
+@click.option("--l2", default=0.4, show_default=True, type=click.FloatRange(0), help="Strength of the penalty.")
 @click.option("--rounds", default=20, show_default=True, type=click.IntRange(1), help="Rounds at most.")
 @click.option(
     "--validate",

@@ -137,11 +137,10 @@ def _column(table: pl.DataFrame, column: str) -> pl.DataFrame:
     return frame.filter(pl.col("token").is_not_null() & (pl.col("token").str.strip_chars() != ""))
 
 
-@attrs.frozen
-class Categorical(TokenBlock):
-    """One value per instance, a feature for each different one: a language, a decade."""
+class _OfOneColumn:
+    """A block that needs one column, and is called like it unless it has a name."""
 
-    kind: ClassVar[str] = "categorical"
+    name: str | None
     column: str
 
     @property
@@ -153,6 +152,14 @@ class Categorical(TokenBlock):
     def columns(self) -> tuple[str, ...]:
         """The column."""
         return (self.column,)
+
+
+@attrs.frozen
+class Categorical(_OfOneColumn, TokenBlock):
+    """One value per instance, a feature for each different one: a language, a decade."""
+
+    kind: ClassVar[str] = "categorical"
+    column: str
 
     def tokens(self, table: pl.DataFrame) -> pl.DataFrame:
         """Return the values."""
@@ -211,22 +218,12 @@ class Taxonomy(TokenBlock):
 
 
 @attrs.frozen
-class Numeric(Block):
+class Numeric(_OfOneColumn, Block):
     """A number: standardised, one feature; or in ``bins`` with equally many instances each, a feature per bin."""
 
     kind: ClassVar[str] = "numeric"
     column: str
     bins: int = attrs.field(default=0, validator=[validators.instance_of(int), validators.ge(0)])
-
-    @property
-    def title(self) -> str:
-        """The block's name."""
-        return self.name or self.column
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The column."""
-        return (self.column,)
 
     def learn(self, table: pl.DataFrame) -> Learnt:
         """Find the mean and deviation, or the cuts between bins."""
