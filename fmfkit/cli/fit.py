@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -150,7 +150,8 @@ def stop_after_round() -> Iterator[Any]:
         if asked:
             raise KeyboardInterrupt
         asked = True
-        print("\nstopping after this round; Ctrl-C again ends at once, without a model", file=sys.stderr)
+        # not print: the handler may run amid a write to the same stream
+        os.write(2, b"\nstopping after this round; Ctrl-C again ends at once, without a model\n")
 
     def callback(event: RoundEvent) -> None:
         if asked:
