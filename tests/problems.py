@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
+
 import attrs
 import numpy as np
 import scipy.sparse as sp
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from fmfkit import Problem, regularizers
+
+few = settings(max_examples=int(os.environ.get("FMFKIT_EXAMPLES", "40")), deadline=None)
+"""How many random problems a property is tried on; slow builds of the kernels ask for fewer."""
 
 
 @attrs.frozen(kw_only=True)

@@ -4,9 +4,9 @@ import attrs
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from problems import Case, cases
+from problems import Case, cases, few
 
 from fmfkit import fit
 
@@ -33,7 +33,7 @@ def assert_ranked(ranked, scores, allowed):
             assert scores[row, rest].max() <= told[len(found) - 1] + 1e-4
 
 
-@settings(max_examples=40, deadline=None)
+@few
 @given(case=cases(l1=0.0), k=st.integers(1, 12), density=st.floats(0, 1), threads=st.integers(1, 3))
 def test_recommend_gives_the_highest_scores(case, k, density, threads):
     model = fit(case.build(), rounds=1, threads=threads)
@@ -94,7 +94,7 @@ def test_similar_has_the_largest_cosines_and_not_itself():
     assert MODEL.similar(queries=3, k=2).targets.shape == (1, 2)
 
 
-@settings(max_examples=30, deadline=None)
+@few
 @given(case=cases())
 def test_explanations_add_up_to_the_score(case):
     model = fit(case.build(), rounds=1)

@@ -8,10 +8,10 @@ import attrs
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy_plugins import NonNegative, NumpyLogistic, NumpyRidge, NumpySquare, PseudoHuber
-from problems import Case, cases, large
+from problems import Case, cases, few, large
 
 from fmfkit import Problem, fit, reference, schedulers, solvers
 from fmfkit.errors import DivergedError, IncompatibleError
@@ -30,7 +30,6 @@ blocks = st.sampled_from(BLOCKS)
 sizes_or_together = st.one_of(st.none(), st.integers(1, 40))
 STOCHASTIC = [solvers.SGD(learning_rate=0.01), solvers.Hogwild(learning_rate=0.01)]
 sizes = st.integers(1, 40)
-few = settings(max_examples=40, deadline=None)
 
 
 def pl2m(size, kind=schedulers.RandomPartition, block=1, directions=2):
