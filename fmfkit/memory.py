@@ -32,6 +32,7 @@ import attrs
 import numpy as np
 
 from fmfkit import _native
+from fmfkit._native.block import lines_room
 from fmfkit.interfaces import Reals
 from fmfkit.problem import Features, Problem, Side
 
@@ -107,7 +108,7 @@ def _alone(side: Side, rank: int, threads: int, real: int) -> int:
     longest = int(np.diff(side.pairs.ptr).max(initial=0))
     line = -(-rank // _native.BLOCK) * _native.BLOCK * real
     chunks = POINTER * (len(side.pairs.chunk) - 1)
-    return threads * (_native.lines_room(longest, line) * line + longest * real) + chunks + side.features.cols * real
+    return threads * (lines_room(longest, line) * line + longest * real) + chunks + side.features.cols * real
 
 
 ROW_OF_BLOCKS = 6 * _native.BLOCK + _native.WIDE

@@ -175,7 +175,7 @@ def test_objective_never_rises_where_the_shared_values_of_a_row_sum_to_nothing(l
 @pytest.mark.parametrize("room", [1, 8 * 16 * 5, 8 * 16 * 40])
 def test_rows_too_long_for_a_thread_s_copy_of_their_partners_are_taken_in_pieces(monkeypatch, room, loss):
     problem = Case(plain=True, pairs=100, rank=11, loss=loss, weights=True).build()
-    monkeypatch.setattr("fmfkit._native.LINES_BYTES", room)
+    monkeypatch.setattr("fmfkit._native.block.LINES_BYTES", room)
     oracle = solvers.Reference(algorithm=3, block=8)
     assert_close(*(fit(problem, solver=s, rounds=2, threads=2) for s in (solvers.PL2M(), oracle)))
 

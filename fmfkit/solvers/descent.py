@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fmfkit import _native
+from fmfkit._native.block import BlockDescent
 from fmfkit.checks import check_batch, frozen
 from fmfkit.interfaces import Reals, Solver
 from fmfkit.problem import Problem, Side
@@ -27,7 +28,7 @@ class SideWorkspace:
     embedding: Reals
     buffers: _native.SideBuffers
     plan: _native.Plan | None
-    block: _native.BlockDescent | None = None
+    block: BlockDescent | None = None
 
 
 @attrs.define(eq=False)

@@ -12,6 +12,7 @@ import numpy as np
 from attrs import validators
 
 from fmfkit import _native
+from fmfkit._native.block import BlockDescent
 from fmfkit.checks import check_batch, frozen, whole
 from fmfkit.interfaces import PartitionScheduler, Reals
 from fmfkit.problem import Problem, Side
@@ -52,7 +53,7 @@ class PL2M(CoordinateDescent):
         if self.block == 1 or not _native.all_native(problem, side):
             return super()._side_workspace(problem, side, other_rows)
         l1 = max(_native.elastic_net(part.regularizer)[0] for part in side.parts)
-        block = _native.BlockDescent(problem, side, other_rows, 0 if l1 > 0 or self.scheduler else self.directions)
+        block = BlockDescent(problem, side, other_rows, 0 if l1 > 0 or self.scheduler else self.directions)
         return SideWorkspace(block.side, block.embedding, block.buffers, block.plan, block)
 
     def _turn(self, problem: Problem, state: State, workspace: Workspace, mine: SideWorkspace) -> float | None:
