@@ -11,7 +11,7 @@ work        embeddings: (q + p) d f, rows padded to 32 bytes; scores: f |O|, unl
             for each side, by what its solver does:
 
             block 8, a row's own features only: 8 MiB a thread, or less where no row has so many pairs
-            block 8, shared features: 88 f a row (96 where values are left out), 32 f a feature, 16 f a row of the
+            block 8, shared features: 89 f a row (97 where values are left out), 42 f + 16 a feature, 16 f a row of the
             other side
             block 8, shared features and l1 > 0: 90 f a row, 16 f a row of the other side, 12 bytes for each row that
             one of the eight sets touches, and as below for the sets

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import attrs
 import numpy as np
@@ -18,9 +19,9 @@ RANK = 64
 def problems(shape: Shape) -> Iterator[tuple[str, list[tuple[float, Callable[[], Problem]]]]]:
     """Yield what grows, and problems of growing size: (size, how to build it)."""
     parts = (0.25, 0.5, 1.0)
-    yield "|O|", [(part, lambda part=part: shape.problem(RANK, sample=part)) for part in parts]  # type: ignore[misc]
-    yield "‖X‖₀", [(part, lambda part=part: thinned(shape, part).problem(RANK)) for part in parts]  # type: ignore[misc]
-    yield "d", [(rank, lambda rank=rank: shape.problem(rank)) for rank in (16, 32, 64, 128)]  # type: ignore[misc]
+    yield "|O|", [(part, partial(shape.problem, RANK, sample=part)) for part in parts]
+    yield "‖X‖₀", [(part, partial(thinned(shape, part).problem, RANK)) for part in parts]
+    yield "d", [(rank, partial(shape.problem, rank)) for rank in (16, 32, 64, 128)]
 
 
 def thinned(shape: Shape, part: float) -> Shape:
