@@ -17,7 +17,7 @@ _HOME = {
     "RoundEvent": "fmfkit.fitting",
     "Model": "fmfkit.model",
     "FMF": "fmfkit.front",
-    "Recommender": "fmfkit.front",
+    "Recommender": "fmfkit.recommender",
     "Dataset": "fmfkit.data",
     "State": "fmfkit.state",
     "RoundRecord": "fmfkit.state",
@@ -48,11 +48,12 @@ if TYPE_CHECKING:
     from fmfkit._native import build_info
     from fmfkit.data import Dataset
     from fmfkit.fitting import RoundEvent, fit
-    from fmfkit.front import FMF, Recommender
+    from fmfkit.front import FMF
     from fmfkit.hookspecs import Spec, hookimpl
     from fmfkit.interfaces import Loss, Partition, PartitionScheduler, Regularizer, Solver
     from fmfkit.model import Model
     from fmfkit.problem import Problem
+    from fmfkit.recommender import Recommender
     from fmfkit.registry import get_registry
     from fmfkit.state import Quantiles, RoundRecord, RoundReport, State
 

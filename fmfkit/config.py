@@ -42,8 +42,14 @@ class ModelConfig:
 
     rank: int = attrs.field(default=32, validator=validators.ge(1))
     loss: str = "square"
-    l2: float = attrs.field(default=0.4, validator=validators.ge(0))
-    rounds: int = attrs.field(default=20, validator=validators.ge(1))
+    l2: float = attrs.field(default=0.5, validator=validators.ge(0))
+    bias_l2: float = attrs.field(default=5.0, validator=validators.ge(0))
+    strengths: dict[str, float] = attrs.field(factory=dict)
+    negatives: float = attrs.field(default=0.0, validator=validators.ge(0))
+    fresh: bool = False
+    rounds: int = attrs.field(default=30, validator=validators.ge(1))
+    tune: int = attrs.field(default=0, validator=validators.ge(0))
+    metric: str | None = None
     seed: int = attrs.field(default=0, validator=validators.ge(0))
     validate: float = attrs.field(default=0.1, validator=[validators.ge(0), validators.lt(1)])
     out: str = "model.fmf"
@@ -94,6 +100,9 @@ def read_config(path: str | os.PathLike[str]) -> FitConfig:
     places: dict[str, Any] = {
         name: str(folder / value) for name in ("pairs", "queries", "targets") if (value := getattr(config.data, name))
     }
+    for side in ("query_blocks", "target_blocks"):
+        listed = getattr(config.data, side)
+        places[side] = None if listed is None else [_placed(block, folder) for block in listed]
     return attrs.evolve(config, data=attrs.evolve(config.data, **places))
 
 
@@ -110,6 +119,12 @@ def make_block(given: Any) -> Block:
         if name not in names:
             raise ConfigError(f"unknown key {name!r}{_suggest(name, names)}")
     return kind(**options)
+
+
+def _placed(block: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Return a block's table with its paths, such as a Neighbours' links, relative to the file's folder."""
+    paths = [field.name for field in attrs.fields(KINDS[block["kind"]]) if field.metadata.get("source")]
+    return block | {name: str(folder / block[name]) for name in paths if isinstance(block.get(name), str)}
 
 
 def _suggest(name: str, known: list[str]) -> str:

@@ -16,7 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 from fmfkit.data import Dataset
 from fmfkit.data.tables import read_table
 from fmfkit.errors import DataError
-from fmfkit.front import FMF, Recommender
+from fmfkit.front import FMF
+from fmfkit.recommender import Recommender
 
 
 class _Pairs(BaseEstimator):  # type: ignore[misc]
@@ -25,13 +26,14 @@ class _Pairs(BaseEstimator):  # type: ignore[misc]
     _loss: str
 
     def __init__(
-        self, rank: int = 32, l2: float = 0.4, rounds: int = 20, seed: int = 0, threads: int | None = None,
-        queries: Any = None, targets: Any = None, query_blocks: Any = "guess", target_blocks: Any = "guess",
-        implicit: bool = False,
+        self, rank: int = 32, l2: float = 0.5, bias_l2: float = 5.0, rounds: int = 30, seed: int = 0,
+        threads: int | None = None, queries: Any = None, targets: Any = None, query_blocks: Any = "guess",
+        target_blocks: Any = "guess", implicit: bool = False,
     ) -> None:  # fmt: skip
         """Keep the parameters, as scikit-learn wants it."""
         self.rank = rank
         self.l2 = l2
+        self.bias_l2 = bias_l2
         self.rounds = rounds
         self.seed = seed
         self.threads = threads
@@ -41,7 +43,7 @@ class _Pairs(BaseEstimator):  # type: ignore[misc]
         self.target_blocks = target_blocks
         self.implicit = implicit
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, start: Recommender | None = None) -> None:
         frame = _frame(X).with_columns(pl.Series("__score__", np.asarray(y, np.float64)))
         weight = None
         if sample_weight is not None:
@@ -53,9 +55,10 @@ class _Pairs(BaseEstimator):  # type: ignore[misc]
             target_blocks=self.target_blocks, implicit=self.implicit, duplicates="mean",
         )  # fmt: skip
         front = FMF(
-            rank=self.rank, l2=self.l2, rounds=self.rounds, seed=self.seed, threads=self.threads, loss=self._loss
-        )
-        self.recommender_ = front.fit(data)
+            rank=self.rank, l2=self.l2, bias_l2=self.bias_l2, rounds=self.rounds, seed=self.seed, threads=self.threads,
+            loss=self._loss,
+        )  # fmt: skip
+        self.recommender_ = front.fit(data, start=start, progress=False)
         self.n_features_in_ = 2
 
     def _predict(self, X: Any) -> NDArray[Any]:
@@ -106,6 +109,11 @@ class FMFRegressor(RegressorMixin, _Pairs):  # type: ignore[misc]
         self._fit(X, y, sample_weight)
         return self
 
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> FMFRegressor:
+        """Go on with further pairs, which may have new ids; ``queries`` and ``targets`` may describe new instances."""
+        self._fit(X, y, sample_weight, getattr(self, "recommender_", None))
+        return self
+
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the scores of pairs."""
         return self._predict(X)
@@ -122,6 +130,16 @@ class FMFClassifier(ClassifierMixin, _Pairs):  # type: ignore[misc]
         if len(self.classes_) != 2:
             raise DataError(f"y: expected two classes, got {len(self.classes_)}: {self.classes_[:5].tolist()}")
         self._fit(X, np.asarray(y) == self.classes_[1], sample_weight)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> FMFClassifier:
+        """Go on with further pairs, which may have new ids; the first call needs ``classes``, or both in ``y``."""
+        start = getattr(self, "recommender_", None)
+        if start is None:
+            self.classes_ = np.unique(np.asarray(y if classes is None else classes))
+        if len(self.classes_) != 2 or not np.isin(y, self.classes_).all():
+            raise DataError(f"y: expected two classes, {self.classes_[:5].tolist()}, got {np.unique(y)[:5].tolist()}")
+        self._fit(X, np.asarray(y) == self.classes_[1], sample_weight, start)
         return self
 
     def predict_proba(self, X: Any) -> NDArray[Any]:

@@ -30,6 +30,8 @@ class RoundEvent:
     last: int
     """The number of the last round."""
     stopped: str | None = None
+    measured: dict[str, float] = attrs.field(factory=dict)
+    """What callbacks measured, by name: ``callbacks.Progress`` shows what those before it found."""
 
     def stop(self, reason: str) -> None:
         """End the fit after this round; the reason stands in ``model.stopped``."""

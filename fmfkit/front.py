@@ -3,189 +3,53 @@
 from __future__ import annotations
 
 import math
-import os
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import attrs
-import numpy as np
-import polars as pl
+import scipy.sparse as sp
 from attrs import validators
-from numpy.typing import NDArray
 
-from fmfkit import metrics
+from fmfkit.callbacks import Progress
 from fmfkit.checks import whole
-from fmfkit.data.dataset import Attributes, Dataset
-from fmfkit.data.encoder import Encoder
+from fmfkit.data.dataset import Dataset
+from fmfkit.data.encoder import Encoder, Sides
 from fmfkit.errors import DataError
 from fmfkit.fitting import RoundEvent, fit
 from fmfkit.interfaces import Loss, Reals, Regularizer, Solver
-from fmfkit.losses import Logistic
-from fmfkit.model import Explanation, Model
+from fmfkit.model import Model
 from fmfkit.problem import Problem
+from fmfkit.recommender import Recommender, better, default_metrics, measure
 from fmfkit.registry import resolve
 from fmfkit.regularizers import ElasticNet, Regularization
+from fmfkit.state import RoundRecord, State
+from fmfkit.tuning import Tuned, search
+from fmfkit.warm_start import Grown
+
+Callback = Callable[[RoundEvent], None]
 
 
-@attrs.frozen(eq=False)
-class Recommender:
-    """A trained model, with the ids and feature blocks of the data it was trained on."""
-
-    model: Model
-    encoder: Encoder
-    seen: Any = attrs.field(repr=False)
-    """Sparse matrix of the training pairs: what ``recommend`` leaves out."""
-    validation: tuple[float, ...] = ()
-    """The metric on the validation part after each round, from the start on, if there was one."""
-    metric: str | None = None
-    columns: Mapping[str, str | None] = attrs.field(factory=dict)
-    """The columns of the table of pairs it was trained on."""
-
-    def pairs(self, source: Any, *, scores: bool = True) -> Dataset:
-        """Return the pairs of another table, with the same columns, as a data set with the ids of this model."""
-        sides = []
-        for side in (self.encoder.queries, self.encoder.targets):
-            sides.append(Attributes(side.ids, pl.DataFrame({"id": side.ids.values}), (), side.indicator, None))
-        none = np.zeros(0, np.int32)
-        empty = Dataset(none, none, np.zeros(0), None, None, sides[0], sides[1], self.columns)
-        return empty.with_pairs(source, scores=scores)
-
-    def score(self, queries: Any, targets: Any) -> NDArray[Any]:
-        """Return the scores of pairs of ids."""
-        return self.model.score(self._rows("queries", queries), self._rows("targets", targets))
-
-    def predict(self, queries: Any, targets: Any) -> NDArray[Any]:
-        """Return what the loss predicts for pairs of ids: scores, or for the logistic loss probabilities."""
-        return self.model.predict(self._rows("queries", queries), self._rows("targets", targets))
-
-    def _rows(self, side: Literal["queries", "targets"], given: Any) -> NDArray[np.int32]:
-        ids = (self.encoder.queries if side == "queries" else self.encoder.targets).ids
-        return ids.known_rows(given, side)
-
-    def recommend(self, queries: Any = None, k: int = 10, *, seen: bool = False) -> pl.DataFrame:
-        """Return the best targets for some queries' ids, or all: query, rank, target, label, score.
-
-        Pairs of the training data are left out unless ``seen``.
-        """
-        side = self.encoder.queries
-        rows = np.arange(len(side.ids), dtype=np.int32) if queries is None else self._rows("queries", queries)
-        best = self.model.recommend(rows, k, exclude=None if seen else self.seen)
-        return self._answer(side.ids.at(np.repeat(rows, best.targets.shape[1])), best.targets, best.scores)
-
-    def recommend_new(self, table: Any, k: int = 10) -> pl.DataFrame:
-        """Return the best targets for queries that training has not seen, given by a table of their attributes."""
-        from fmfkit.data.tables import read_table
-
-        frame = read_table(table, "queries")
-        matrices = self.encoder.queries.matrices(frame)
-        if not matrices:
-            raise DataError(
-                "recommend_new: the model has no features of queries but their ids; train with a table of them"
-            )
-        best = self.model.recommend(k=k, features=matrices)
-        return self._answer(
-            np.repeat(np.arange(frame.height), best.targets.shape[1]).tolist(), best.targets, best.scores
-        )
-
-    def _answer(self, queries: Sequence[Any], targets: NDArray[np.int32], scores: NDArray[Any]) -> pl.DataFrame:
-        side, k = self.encoder.targets, targets.shape[1]
-        flat = targets.ravel()
-        frame = pl.DataFrame({
-            "query": pl.Series(queries, strict=False),
-            "rank": np.tile(np.arange(1, k + 1), len(targets)),
-            "target": pl.Series(side.ids.at(flat), dtype=side.ids.values.dtype),
-            "label": [side.labels[row] if row >= 0 else "" for row in flat],
-            "score": scores.ravel().astype(np.float64),
-        })  # fmt: skip
-        return frame.filter(pl.Series(flat >= 0))
-
-    def similar(self, targets: Any, k: int = 10) -> pl.DataFrame:
-        """Return the targets most like some, by the cosine of their embeddings."""
-        rows = self._rows("targets", targets)
-        best = self.model.similar(rows, k)
-        return self._answer(
-            self.encoder.targets.ids.at(np.repeat(rows, best.targets.shape[1])), best.targets, best.scores
-        )
-
-    def explain(self, query: Any, target: Any) -> Explanation:
-        """Return what each feature adds to the score of a pair; ``encoder`` has the features' names."""
-        return self.model.explain(int(self._rows("queries", [query])[0]), int(self._rows("targets", [target])[0]))
-
-    def evaluate(self, data: Dataset, metric: str | Sequence[str] | None = None) -> dict[str, float]:
-        """Return metrics on pairs of a data set with the same ids.
-
-        By default "rmse" and "mae", or "log_loss" and "auc" for the logistic loss. Rankings, such as "ndcg@10",
-        "map@5", "precision@1", "recall@20" or "mrr@100", take the pairs with a score above 0 as relevant, and rank all
-        targets that are not in the training data.
-        """
-        names = default_metrics(self.model.loss) if metric is None else [metric] if isinstance(metric, str) else metric
-        return {name: measure(self.model, data, name, self.seen) for name in names}
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything to one safetensors file."""
-        more = {
-            "queries": self.encoder.queries.to_json(), "targets": self.encoder.targets.to_json(),
-            "implicit": self.encoder.implicit, "validation": list(self.validation), "metric": self.metric,
-            "columns": dict(self.columns),
-        }  # fmt: skip
-        arrays = {"seen.ptr": self.seen.indptr.astype(np.int64), "seen.index": self.seen.indices.astype(np.int32)}
-        self.model.save(path, more=more, arrays=arrays)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str], *, loss: Loss | None = None, threads: int | None = None) -> Recommender:
-        """Read what ``save`` wrote."""
-        import scipy.sparse as sp
-
-        from fmfkit.data.encoder import SideEncoder
-
-        model, more, arrays = Model.load_with(path, loss=loss, threads=threads)
-        if "queries" not in more:
-            raise DataError(f"{path}: a model by row numbers, without ids; read it with Model.load")
-        encoder = Encoder(
-            SideEncoder.from_json(more["queries"]), SideEncoder.from_json(more["targets"]), more["implicit"]
-        )
-        shape = len(encoder.queries.ids), len(encoder.targets.ids)
-        index = arrays["seen.index"]
-        seen = sp.csr_array((np.ones(len(index), np.float32), index, arrays["seen.ptr"]), shape=shape)
-        return cls(model, encoder, seen, tuple(more["validation"]), more["metric"], more["columns"])
+def _at_least_one(instance: Any, attribute: attrs.Attribute[int], value: int) -> None:
+    whole(attribute.name, value, least=1)
 
 
-def default_metrics(loss: Loss) -> list[str]:
-    """Return the metrics that suit a loss."""
-    return ["log_loss", "auc"] if isinstance(loss, Logistic) else ["rmse", "mae"]
+def _floats(given: Mapping[str, float]) -> dict[str, float]:
+    return {str(name): float(value) for name, value in given.items()}
 
 
-def better(metric: str, a: float, b: float) -> bool:
-    """Tell whether ``a`` is better than ``b``."""
-    return a < b if metric in ("rmse", "mae", "log_loss") else a > b
+@attrs.frozen(kw_only=True)
+class Negatives:
+    """Pairs to be drawn beside the positives, score 0; never a known one."""
 
-
-RANKINGS: dict[str, Callable[[metrics.Ranking, int], float]] = {
-    "precision": lambda ranking, k: ranking.precision(k),
-    "recall": lambda ranking, k: ranking.recall(k),
-    "map": lambda ranking, k: ranking.map(k),
-    "ndcg": lambda ranking, k: ranking.ndcg(k),
-    "mrr": lambda ranking, k: ranking.mrr(),
-}
-
-
-def measure(model: Model, data: Dataset, metric: str, seen: Any) -> float:
-    """Return one metric of a model on the pairs of a data set."""
-    name, _, depth = metric.partition("@")
-    if name in RANKINGS:
-        k = min(whole("k", int(depth) if depth.isdigit() else 0, least=1), data.shape[1])
-        relevant = data.only(data.score > 0).matrix
-        rows = np.flatnonzero(np.diff(relevant.indptr)).astype(np.int32)
-        return RANKINGS[name](metrics.Ranking.of(model.recommend(rows, k, exclude=seen).targets, relevant[rows]), k)
-    if metric not in ("rmse", "mae", "log_loss", "auc"):
-        known = ["rmse", "mae", "log_loss", "auc", *(f"{name}@k" for name in RANKINGS)]
-        raise ValueError(f"metric: there is no {metric!r}; there are {known}")
-    ask = model.score if metric == "auc" else model.predict
-    return float(getattr(metrics, metric)(data.score, ask(data.query, data.target), data.weight))
-
-
-def _patience(instance: Any, attribute: Any, value: int) -> None:
-    whole("patience", value, least=1)
+    ratio: float = attrs.field(default=4.0, converter=float, validator=validators.gt(0))
+    """How many for each positive, query by query."""
+    by: Literal["uniform", "popularity"] = attrs.field(
+        default="uniform", validator=validators.in_(("uniform", "popularity"))
+    )
+    """Targets are drawn alike, or as often as they occur in the pairs."""
+    fresh: bool = False
+    """Whether each round draws anew. The objective is then another one in each round, and may rise between them."""
 
 
 @attrs.frozen(kw_only=True)
@@ -193,18 +57,30 @@ class FMF:
     """Feature-based matrix factorization with good defaults.
 
     ``fit(data, validate=0.1)`` keeps the round that is best on a validation part, and stops after ``patience`` rounds
-    without a better one.
+    without a better one. ``tune(data)`` searches for better settings than the defaults.
     """
 
     rank: int = 32
     loss: Loss | str = "square"
-    l2: float = attrs.field(default=0.4, validator=validators.ge(0))
-    """The strength of the penalty, scaled by how often a feature is observed. The default suits some hundred thousand
-    pairs; the more pairs, the less is needed."""
+    l2: float = attrs.field(default=0.5, converter=float, validator=validators.ge(0))
+    """The strength of the factors' penalty, scaled by how often a feature is observed. The default suits some hundred
+    thousand pairs; the more pairs, the less is needed."""
+    bias_l2: float = attrs.field(default=5.0, converter=float, validator=validators.ge(0))
+    """The strength of the biases' penalty, the same for every feature: as if each had been seen so many times more,
+    without effect."""
+    strengths: Mapping[str, float] = attrs.field(
+        factory=dict,
+        converter=_floats,
+        validator=validators.deep_mapping(validators.instance_of(str), validators.ge(0)),
+        hash=False,
+    )
+    """Factors of the penalty of feature blocks, such as {"target.genres": 0.3}; they go before the blocks' own."""
     regularizer: Regularizer | Regularization | None = None
-    """Instead of ``l2``: any regularizer."""
-    rounds: int = 20
-    patience: int = attrs.field(default=3, validator=_patience)
+    """Instead of ``l2``, ``bias_l2`` and ``strengths``: any regularizer."""
+    rounds: int = attrs.field(default=30, validator=_at_least_one)
+    patience: int = attrs.field(default=3, validator=_at_least_one)
+    negatives: Negatives | None = None
+    """For data that has positives only."""
     solver: Solver | str = "pl2m"
     seed: int = 0
     threads: int | None = None
@@ -212,16 +88,28 @@ class FMF:
     def problem(self, data: Dataset, encoder: Encoder | None = None) -> Problem:
         """Return the problem of a data set."""
         encoder = Encoder.learn(data) if encoder is None else encoder
-        X, Z = encoder.features(data)
-        regularizer = self.regularizer or ElasticNet(l2=self.l2, blocks=encoder.strengths())
+        return self._problem(data, encoder, encoder.features(data))
+
+    def _problem(self, data: Dataset, encoder: Encoder, sides: Sides, offset: float | None = None) -> Problem:
+        regularizer = self.regularizer or self._regularization(encoder)
         return Problem.from_coo(
-            data.query, data.target, data.score, shape=data.shape, X=X, Z=Z, weight=data.weight, rank=self.rank,
-            loss=self.loss, regularizer=regularizer,
+            data.query, data.target, data.score, shape=data.shape, X=sides[0], Z=sides[1], weight=data.weight,
+            rank=self.rank, loss=self.loss, regularizer=regularizer, offset=offset,
         )  # fmt: skip
+
+    def _regularization(self, encoder: Encoder) -> Regularization:
+        query, target = encoder.strengths(self.strengths)
+        return Regularization(
+            P=ElasticNet(l2=self.l2, blocks=query),
+            Q=ElasticNet(l2=self.l2, blocks=target),
+            query_bias=ElasticNet(l2=self.bias_l2, blocks=query, scale="uniform"),
+            target_bias=ElasticNet(l2=self.bias_l2, blocks=target, scale="uniform"),
+        )
 
     def fit(
         self, data: Dataset, *, validate: Dataset | float | None = None, metric: str | None = None,
-        callbacks: Sequence[Callable[[RoundEvent], None]] = (),
+        start: Recommender | None = None, progress: bool | None = None,
+        callbacks: Callback | Sequence[Callback] = (),
     ) -> Recommender:  # fmt: skip
         """Train.
 
@@ -231,25 +119,121 @@ class FMF:
                 round; None trains all rounds on all data.
             metric: what decides on the validation part: "rmse", "mae", "log_loss", "auc", "ndcg@10", ...; by default
                 what suits the loss.
+            start: a model to go on from. ``data`` has what is new: pairs, queries, targets, features. The pairs that
+                the model was trained on are remembered, but for those that ``data`` has too, and so are the features
+                of instances that ``data`` tells nothing of.
+            progress: whether to show it on stderr; by default if that is a terminal.
             callbacks: as for ``fmfkit.fit``.
         """
-        held_out: Dataset | None = None
-        if isinstance(validate, Dataset):
-            held_out = validate
-        elif validate is not None:
-            data, held_out = data.split_random(float(validate), self.seed)
-        encoder = Encoder.learn(data)
-        problem = self.problem(data, encoder)
+        train, held_out = self.parts(data, validate)
+        grown = None if start is None else Grown.of(start, train)
+        if grown is not None:
+            held_out = None if held_out is None else grown.moved(held_out)
+            train = grown.with_remembered(grown.moved(train), held_out)
+        encoder = Encoder.learn(train) if grown is None else grown.encoder
+        sides = encoder.features(train) if grown is None else grown.features(train)
+        seen, weight = train.by_query()
+        watch = self._watch(held_out, metric, seen)
+        callbacks = [callbacks] if callable(callbacks) else list(callbacks)
+        shown = [Progress()] if (sys.stderr.isatty() if progress is None else progress) else []
+        init: State | float = 0.05 if grown is None else grown.state(self, sides)
+        problems = self._problems(train, held_out, encoder, sides, None if start is None else start.model.offset)
+        problem, model = self._rounds(problems, init, [*([watch] if watch else []), *shown, *callbacks])
+        if watch is not None:
+            model = watch.restore(problem, model)
+        values = () if watch is None else tuple(watch.values)
+        metric = None if watch is None else watch.metric
+        return Recommender(model, encoder, seen, weight, values, metric, data.columns)
+
+    def tune(
+        self, data: Dataset, *, trials: int = 30, validate: Dataset | float = 0.1, metric: str | None = None,
+        progress: bool | None = None, callbacks: Callback | Sequence[Callback] = (),
+    ) -> Tuned:  # fmt: skip
+        """Search for the ``l2``, ``bias_l2`` and ``strengths`` that are best on a validation part.
+
+        It begins with these settings, and takes random steps from the best so far. Then train with what it found:
+        ``FMF(rank=32).tune(data).best.fit(data)``.
+
+        Args:
+            data: the training data; it must not hold what the model will be tested on.
+            trials: how many settings to try.
+            validate: as for ``fit``.
+            metric: as for ``fit``.
+            progress: as for ``fit``.
+            callbacks: as for ``fit``; one that stops a fit ends the search.
+        """
+        callbacks = [callbacks] if callable(callbacks) else list(callbacks)
+        return search(
+            self, data, trials=trials, validate=validate, metric=metric, progress=progress, callbacks=callbacks
+        )
+
+    def parts(self, data: Dataset, validate: Dataset | float | None) -> tuple[Dataset, Dataset | None]:
+        """Return the training part and the one that chooses the round, as ``fit`` takes them."""
+        if not isinstance(validate, Dataset):
+            return (data, None) if validate is None else data.split_random(float(validate), self.seed)
+        if not (validate.queries.ids is data.queries.ids and validate.targets.ids is data.targets.ids):
+            raise DataError("validate: expected a part of the same data, or data.with_pairs(...): its ids are others")
+        return data, validate
+
+    def _watch(self, held_out: Dataset | None, metric: str | None, seen: sp.csr_array) -> _Best | None:
+        if held_out is None:
+            return None
         metric = metric or default_metrics(resolve("loss", self.loss))[0]
-        watch = _Best(held_out, metric, self.patience, data.matrix) if held_out is not None else None
-        model = fit(
-            problem, solver=self.solver, rounds=self.rounds, seed=self.seed, threads=self.threads,
-            callbacks=[*callbacks, *([watch] if watch else [])],
-        )  # fmt: skip
-        if watch is None:
-            return Recommender(model, encoder, data.matrix, columns=data.columns)
-        best = watch.restore(problem, model)
-        return Recommender(best, encoder, data.matrix, tuple(watch.values), metric, data.columns)
+        if self.negatives is not None and "@" not in metric:
+            held_out = self._with_negatives(held_out, seen, self.seed)
+        return _Best(held_out, metric, self.patience, seen)
+
+    def _with_negatives(self, data: Dataset, known: sp.csr_array | None, seed: int) -> Dataset:
+        assert self.negatives is not None
+        return data.with_negatives(self.negatives.ratio, by=self.negatives.by, seed=seed, known=known)
+
+    def _problems(
+        self, train: Dataset, held_out: Dataset | None, encoder: Encoder, sides: Sides, offset: float | None
+    ) -> Iterator[Problem]:
+        """Return one problem for all rounds, or one for each, with negatives drawn anew."""
+        if self.negatives is None:
+            yield self._problem(train, encoder, sides, offset)
+            return
+        known = None if held_out is None else held_out.matrix
+        for n in range(self.rounds if self.negatives.fresh else 1):
+            drawn = self._with_negatives(train, known, self.seed + n)
+            problem = self._problem(drawn, encoder, sides, offset)
+            offset = problem.offset  # the same in all rounds
+            yield problem
+
+    def _rounds(
+        self, problems: Iterator[Problem], init: State | float, callbacks: Sequence[Callback]
+    ) -> tuple[Problem, Model]:
+        """Train, on one problem or on one after the other."""
+        fresh = self.negatives is not None and self.negatives.fresh
+        together = _Together(callbacks, self.rounds) if fresh else None
+        for problem in problems:
+            model = fit(
+                problem, solver=self.solver, rounds=1 if fresh else self.rounds, seed=self.seed, threads=self.threads,
+                init=init, callbacks=callbacks if together is None else together,
+            )  # fmt: skip
+            init = model.state
+            if model.stopped:
+                break
+        return problem, model if together is None else attrs.evolve(model, history=tuple(together.history))
+
+
+class _Together:
+    """Makes fits of one round each look like one fit to callbacks."""
+
+    def __init__(self, callbacks: Sequence[Callback], rounds: int) -> None:
+        self.callbacks, self.rounds = callbacks, rounds
+        self.history: list[RoundRecord] = []
+
+    def __call__(self, event: RoundEvent) -> None:
+        if self.history and event.record.round == self.history[-1].round:
+            return  # the start of a fit that goes on
+        self.history.append(event.record)
+        whole_fit = attrs.evolve(event, rounds=self.rounds, last=self.history[0].round + self.rounds)
+        for callback in self.callbacks:
+            callback(whole_fit)
+        if whole_fit.stopped:
+            event.stop(whole_fit.stopped)
 
 
 class _Best:
@@ -263,6 +247,7 @@ class _Best:
 
     def __call__(self, event: RoundEvent) -> None:
         value = measure(event.model(), self.data, self.metric, self.seen)
+        event.measured[self.metric] = value
         self.values.append(value)
         if self.best < 0 or better(self.metric, value, self.values[self.best]) or math.isnan(self.values[self.best]):
             self.best, self.kept = len(self.values) - 1, (event.state.P.copy(), event.state.Q.copy())
@@ -275,4 +260,4 @@ class _Best:
         return Model.of(problem, state, model.history[: self.best + 1], model.stopped)
 
 
-__all__ = ["FMF", "Recommender"]
+__all__ = ["FMF", "Negatives"]

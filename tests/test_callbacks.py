@@ -31,3 +31,15 @@ def test_progress_writes_over_its_line_on_a_terminal():
     fit(Case().build(), rounds=2, callbacks=[callbacks.Progress("mine", stream)])
     assert stream.getvalue().count("\n") == 1
     assert stream.getvalue().count("\r") == 3
+
+
+def test_progress_shows_a_bar_and_what_others_measured():
+    def measure(event):
+        event.measured["rmse"] = 1.25
+
+    stream = Terminal()
+    fit(Case().build(), rounds=2, callbacks=[measure, callbacks.Progress("mine", stream)])
+    shown = stream.getvalue().split("\r\x1b[K")[1:]
+    assert [line.partition("  ")[0] for line in shown] == ["░" * 16, "█" * 8 + "░" * 8, "█" * 16]
+    assert all("rmse 1.2500" in line for line in shown)
+    assert "s left" in shown[1]

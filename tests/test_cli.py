@@ -83,8 +83,8 @@ def test_from_two_files_to_recommendations_by_title(shop):
     model = str(shop / "model.fmf")
     arguments = [str(shop / "ratings.csv"), "--targets", str(shop / "books.csv"), "--out", model, "--rank", "4"]
     output = invoke("fit", *arguments, "--test", "0.2", "--split", "cold-target", "--l2", "0.02")
-    assert "1200 pairs of 40 queries and 60 targets" in output
-    assert "target features: indicator, genres (tags)" in output
+    assert " pairs of 40 queries (0 without pairs) and 60 targets (12 without)" in output
+    assert re.search(r"target.genres +tags +4 ", output)
     cold = float(re.search(r"held-out pairs \(cold-target\): rmse (\d\.\d+)", output).group(1))
     assert cold < 0.7
     best = invoke("recommend", model, "--query", "u3", "-k", "3")
@@ -110,9 +110,45 @@ def test_fit_tells_its_outcome_as_json(shop):
     assert outcome["rounds"] >= 1
 
 
+def test_fit_tunes_and_tells_what_it_found_in_its_own_words(shop, monkeypatch):
+    monkeypatch.chdir(shop)
+    arguments = ["fit", "ratings.csv", "--targets", "books.csv", "--rank", "4", "--test", "0.2"]
+    output = invoke(*arguments, "--tune", "4", "--l2", "3")
+    told = re.search(r"^rmse \d\.\d+ with (.*)$", output, re.MULTILINE).group(1)
+    assert told.startswith("--l2 ")
+    again = invoke(*arguments, *told.split())
+    assert again.splitlines()[-1] == output.splitlines()[-1]
+    assert (
+        "--tune needs a validation part"
+        in CliRunner().invoke(main, [*arguments, "--tune", "2", "--validate", "0"]).output
+    )
+
+
+def test_fit_goes_on_from_a_model_with_new_ids(shop, monkeypatch):
+    monkeypatch.chdir(shop)
+    invoke("fit", "ratings.csv", "--targets", "books.csv", "--rank", "4")
+    (shop / "more.csv").write_text("user,book,rating\nnew,3,5\nnew,99,1\nu3,99,2\n")
+    invoke("fit", "more.csv", "--start", "model.fmf", "--out", "more.fmf", "--rank", "4", "--validate", "0")
+    best = invoke("recommend", "more.fmf", "--query", "new", "-k", "2")
+    assert best.count("Book, the ") == 2
+    told = json.loads(invoke("inspect", "more.fmf", "--json"))
+    assert (told["queries"]["count"], told["targets"]["count"]) == (41, 61)
+
+
+def test_fit_draws_negatives_for_positives_only(shop, monkeypatch):
+    monkeypatch.chdir(shop)
+    lines = (shop / "ratings.csv").read_text().splitlines()
+    liked = [line.rpartition(",")[0] for line in lines[1:] if float(line.rpartition(",")[2]) > 3]
+    (shop / "liked.csv").write_text("user,book\n" + "\n".join(liked))
+    arguments = ["liked.csv", "--targets", "books.csv", "--loss", "logistic", "--negatives", "3", "--l2", "0.05"]
+    output = invoke("fit", *arguments, "--fresh", "--choose-by", "ndcg@5", "--test", "0.2", "--metric", "ndcg@5")
+    assert float(re.search(r"ndcg@5 (\d\.\d+)$", output.strip()).group(1)) > 0.1
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["fit", "ratings.csv", "--strength", "target.genre=2"], "strengths: there is no 'target.genre'"),
         (["fit", "ratings.csv", "--score", "stars"], "there is no column 'stars' for the score"),
         (["fit", "ratings.csv", "--loss", "sqare"], "did you mean 'square'"),
         (["fit", "ratings.csv", "--split", "time", "--test", "0.1"], "the pairs have no time"),

@@ -29,6 +29,16 @@ lamda = 0.1
 """
 
 
+def test_paths_of_blocks_are_relative_to_the_file(tmp_path):
+    (tmp_path / "fit.toml").write_text(
+        '[data]\npairs = "p.csv"\nquery_blocks = [{kind = "neighbours", links = "friends.csv"}]\n'
+        '[model.strengths]\n"query.neighbours" = 0.5'
+    )
+    config = read_config(tmp_path / "fit.toml")
+    assert config.data.query_blocks == [{"kind": "neighbours", "links": str(tmp_path / "friends.csv")}]
+    assert config.model.strengths == {"query.neighbours": 0.5}
+
+
 def test_a_file_is_read_and_paths_are_relative_to_it(tmp_path):
     (tmp_path / "fit.toml").write_text(GOOD)
     config = read_config(tmp_path / "fit.toml")

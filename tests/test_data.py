@@ -3,8 +3,22 @@
 import numpy as np
 import polars as pl
 import pytest
+import scipy.sparse as sp
 
-from fmfkit.data import Categorical, Dataset, Ids, Numeric, Tags, Taxonomy, Text, blocks, read_table
+from fmfkit.data import (
+    Categorical,
+    Dataset,
+    Ids,
+    Neighbours,
+    Numeric,
+    Precomputed,
+    Tags,
+    Taxonomy,
+    Text,
+    blocks,
+    read_table,
+)
+from fmfkit.data.blocks import Instances
 from fmfkit.data.encoder import Encoder
 from fmfkit.errors import DataError
 
@@ -90,16 +104,21 @@ def test_ids_find_rows_and_come_back_from_json():
         Ids.of(pl.Series([3, 1]), what="ids").rows(["3"])
 
 
+def instances(table, **beside):
+    frame = pl.DataFrame(table)
+    return Instances(frame, frame[frame.columns[0]].cast(pl.String), beside)
+
+
 def dense(block, table):
-    learnt = block.learn(pl.DataFrame(table))
-    return learnt, learnt.matrix(pl.DataFrame(table)).toarray()
+    learnt = block.learn(instances(table))
+    return learnt, learnt.matrix(instances(table)).toarray()
 
 
 def test_tags_become_a_feature_each_and_missing_ones_none():
     learnt, matrix = dense(Tags("genres"), BOOKS)
     assert learnt.features == ("classic", "novel", "sea")
     np.testing.assert_array_equal(matrix, [[1, 1, 0], [0, 1, 0], [0, 0, 0], [0, 1, 1]])
-    new = learnt.matrix(pl.DataFrame({"genres": ["sea|unheard-of", ""]})).toarray()
+    new = learnt.matrix(instances({"genres": ["sea|unheard-of", ""]})).toarray()
     np.testing.assert_array_equal(new, [[0, 0, 1], [0, 0, 0]])
 
 
@@ -139,7 +158,7 @@ def test_learnt_blocks_come_back_from_json(block):
     learnt, matrix = dense(block, BOOKS)
     again = blocks.from_json(json.loads(json.dumps(blocks.to_json(learnt))))
     assert again.block == block
-    np.testing.assert_array_equal(again.matrix(pl.DataFrame(BOOKS)).toarray(), matrix)
+    np.testing.assert_array_equal(again.matrix(instances(BOOKS)).toarray(), matrix)
 
 
 def test_blocks_are_guessed_from_what_columns_look_like():
@@ -157,7 +176,7 @@ def test_blocks_are_guessed_from_what_columns_look_like():
 def test_implicit_feedback_comes_from_the_pairs_at_hand():
     train, _ = build(implicit=True).split_by_time(0.34)
     X, Z = Encoder.learn(train).features(train)
-    assert Z is None
+    assert list(Z) == ["indicator"]
     np.testing.assert_allclose(X["implicit"].toarray()[0], [0.5**0.5, 0.5**0.5, 0])
     assert X["implicit"].nnz == len(train)
 
@@ -247,9 +266,9 @@ BAD = {
     "two blocks of one name": (
         lambda t: build(targets=BOOKS, target_blocks=[Tags("genres"), Text("genres")]), "two blocks have one name",
     ),
-    "no feature at all": (lambda t: build(target_indicator=False), "there are no features"),
+    "no feature at all": (lambda t: build(target_indicator=False), "without target_blocks, targets have no features"),
     "text for numbers": (
-        lambda t: Numeric("title").learn(pl.DataFrame(BOOKS)), "holds text, where a block wants numbers",
+        lambda t: Numeric("title").learn(instances(BOOKS)), "holds text, where it wants numbers",
     ),
     "no time": (lambda t: build(pairs={"user": [1, 2], "item": [1, 2]}).split_by_time(), "the pairs have no time"),
     "columns of different length": (lambda t: build(pairs={"user": [1, 2], "item": [1]}), "columns differ in length"),
@@ -275,3 +294,129 @@ def test_other_objects_and_missing_files_are_refused(tmp_path):
         build(pairs=42)
     with pytest.raises(FileNotFoundError, match="there is no such file"):
         build(pairs=tmp_path / "nowhere.csv")
+
+
+def test_ids_of_any_hashable_kind_are_kept_and_saved(tmp_path):
+    import datetime
+    import decimal
+    import json
+    import uuid
+
+    kinds = [
+        [(1, "a"), (2, "b"), (1, "a")],
+        [(1, 2), (3, 4)],
+        [uuid.UUID(int=n) for n in (5, 9)],
+        [b"x", b"\xff"],
+        [datetime.datetime(2020, 1, 1, 3), datetime.datetime(2021, 1, 1)],
+        [decimal.Decimal("1.5"), decimal.Decimal("2")],
+        [frozenset({1, 2}), frozenset({3})],
+    ]
+    for values in kinds:
+        data = Dataset.of({"user": values, "item": range(len(values))}, queries={"user": list(dict.fromkeys(values))})
+        ids = data.queries.ids
+        assert ids.at(range(len(ids))) == list(dict.fromkeys(values))
+        np.testing.assert_array_equal(ids.rows(values), data.query)
+        again = Ids.from_json(json.loads(json.dumps(ids.to_json())))
+        assert again.at(range(len(again))) == ids.at(range(len(ids)))
+        assert len(data.queries.labels([0])[0]) > 0
+        assert data.with_pairs({"user": values[:1], "item": [0]}, scores=False).query.tolist() == [0]
+    assert Dataset.of({"user": kinds[0], "item": [1, 2, 3]}).queries.ids.rows((2, "b")).tolist() == [1]
+
+
+def test_ids_that_a_file_cannot_hold_are_refused_when_saved():
+    class Odd:
+        pass
+
+    ids = Ids.of(pl.Series([Odd(), Odd()], dtype=pl.Object), what="ids")
+    assert len(ids) == 2
+    with pytest.raises(DataError, match=r"ids of kind Odd, such as .* cannot be saved"):
+        ids.to_json()
+    with pytest.raises(DataError, match="must be hashable"):
+        Ids.of(pl.Series([{1}, {2}], dtype=pl.Object), what="ids")
+
+
+def test_ids_are_followed_by_new_ones():
+    for old, new, both in (([3, 1], [1, 7], [3, 1, 7]), ([(3,), (1,)], [(1,), (7,)], [(3,), (1,), (7,)])):
+        a, b = (Dataset.of({"user": values, "item": [0, 1]}).queries.ids for values in (old, new))
+        assert a.followed_by(b).at([0, 1, 2]) == both
+        np.testing.assert_array_equal(a.followed_by(b).rows_of(b), [1, 2])
+    numbers, words = (Dataset.of({"user": values, "item": [0, 1]}).queries.ids for values in ([1, 2], ["a", "b"]))
+    with pytest.raises(DataError, match="ids are of another kind than before: 'a' where there was 1"):
+        numbers.followed_by(words)
+
+
+def test_neighbours_become_features_by_id():
+    friends = {"who": ["eve", "ann", "ann", "zoe"], "friend": ["ann", "bob", "eve", "ann"]}
+    data = build(query_blocks=[Neighbours(friends, name="friends")])
+    X = Encoder.learn(data).features(data)[0]["friends"].toarray()
+    np.testing.assert_allclose(X, [[0, 0.5**0.5, 0.5**0.5], [0, 0, 0], [1, 0, 0]])
+    (learnt,) = Encoder.learn(data).queries.blocks
+    assert learnt.features == ("ann", "bob", "eve")
+    new = learnt.matrix(instances({"id": ["n1"]}, friends={"a": ["n1", "n1"], "b": ["eve", "stranger"]}))
+    np.testing.assert_allclose(new.toarray(), [[0, 0, 1]])
+
+
+def test_precomputed_blocks_are_matched_by_id():
+    matrix = sp.csr_array(np.array([[1.0, 0, 2], [0, 3, 0]]))
+    data = build(target_blocks=[Precomputed(matrix, ids=[5, 7], name="words", features=["a", "b", "c"])])
+    Z = Encoder.learn(data).features(data)[1]["words"].toarray()
+    np.testing.assert_array_equal(Z, [[0, 3, 0], [0, 0, 0], [1, 0, 2]])  # books 7, 3, 5
+    assert Encoder.learn(data).targets.names()["words"] == ["a", "b", "c"]
+    by_number = build(target_blocks=[Precomputed(np.arange(16).reshape(8, 2), normalise="rows")])
+    Z = Encoder.learn(by_number).features(by_number)[1]["precomputed"].toarray()
+    np.testing.assert_allclose(Z[0], np.array([14, 15]) / np.hypot(14, 15), rtol=1e-6)
+
+
+def test_precomputed_blocks_come_from_files(tmp_path):
+    sp.save_npz(tmp_path / "words.npz", sp.eye_array(9, format="csr"))
+    data = build(target_blocks=[Precomputed(tmp_path / "words.npz")])
+    assert Encoder.learn(data).features(data)[1]["precomputed"].nnz == 3
+
+
+@pytest.mark.parametrize(
+    ("block", "message"),
+    [
+        (Precomputed(np.ones((2, 2)), ids=[1]), "expected 2 different ids, one for each row of the matrix, got 1"),
+        (Precomputed(np.ones((2, 2)), ids=[1, 1]), "1 of them different"),
+        (Precomputed(np.ones(2)), "needs a matrix of numbers"),
+        (Precomputed(np.full((2, 2), np.nan)), "NaN or infinite"),
+        (Precomputed(np.ones((9, 2)), features=["a"]), "1 features are named, the matrix has 2 columns"),
+        (Neighbours({"a": [1]}), "links need two columns"),
+    ],
+)
+def test_bad_blocks_beside_the_table_are_refused(block, message):
+    data = build(target_blocks=[block])
+    with pytest.raises(DataError, match=message):
+        Encoder.learn(data).features(data)
+
+
+def test_the_report_counts_and_warns_of_usual_mistakes():
+    books = BOOKS | {"price": [1.0, 1.0, 1.0, 1.0], "kind": ["book"] * 4}
+    whole = build(
+        targets=books,
+        target_blocks=[Tags("genres"), Numeric("price"), Categorical("kind"), Precomputed(np.full((10, 1), 1e3))],
+    )
+    told = whole.report()
+    by_name = {block.name: block for block in told.blocks if block.side == "target"}
+    assert (told.pairs, told.queries, told.targets, told.cold_targets) == (6, 3, 4, 1)
+    assert (by_name["genres"].features, by_name["genres"].nonzeros, by_name["genres"].without) == (3, 5, 1)
+    text = str(told)
+    for warning in (
+        "target.price: no instance has a feature of it",
+        "target.kind: the same for all instances, so it tells nothing: 'book'",
+        r"target.precomputed: values up to 1000, beside indicators of 1",
+    ):
+        assert f"warning: {warning}" in text
+    assert not build(targets=BOOKS, target_blocks=[Tags("genres")]).report().warnings
+
+
+def test_the_report_tells_of_test_pairs_that_training_knows():
+    whole = build(implicit=True)
+    train, test = whole.split_by_time(0.34)
+    assert not train.report(test).warnings
+    (warning,) = whole.report(test).warnings
+    assert "2 of 2 test pairs are in the training data too, and implicit feedback tells of them" in warning
+    known = Precomputed(whole.matrix.toarray(), ids=["ann", "bob", "eve"], name="history")
+    leaky = build(query_blocks=[known])
+    train, test = leaky.split_by_time(0.34)
+    assert "query.history: looks like implicit feedback made from all pairs" in str(train.report(test))

@@ -74,3 +74,19 @@ def test_weights_count(pairs):
 def test_other_shapes_and_classes_are_refused(call, message):
     with pytest.raises(DataError, match=message):
         call()
+
+
+def test_estimators_go_on_with_new_ids(pairs):
+    X, y = pairs
+    first = X[:, 0] < 40
+    model = FMFRegressor(rank=4, l2=0.02).partial_fit(X[first], y[first])
+    before = model.score(X[~first], y[~first])
+    again = model.partial_fit(X[~first], y[~first])
+    assert again.score(X[~first], y[~first]) > 0.8 > before
+    assert again.score(X[first], y[first]) > 0.8
+    labels = np.where(y > 0, "yes", "no")
+    classifier = FMFClassifier(rank=4, l2=0.01).partial_fit(X[first], labels[first], classes=["no", "yes"])
+    classifier.partial_fit(X[~first], labels[~first])
+    assert (classifier.predict(X) == labels).mean() > 0.9
+    with pytest.raises(DataError, match="expected two classes"):
+        classifier.partial_fit(X[:2], ["no", "perhaps"])

@@ -1,13 +1,15 @@
 """FMF, the friendly front: from a data set to answers in ids."""
 
+import attrs
 import numpy as np
 import polars as pl
 import pytest
 
 from fmfkit import Model
-from fmfkit.data import Dataset, Tags
+from fmfkit.data import Categorical, Dataset, Neighbours, Numeric, Precomputed, Tags
 from fmfkit.errors import DataError
-from fmfkit.front import FMF, Recommender
+from fmfkit.front import FMF, Negatives
+from fmfkit.recommender import Recommender
 
 
 @pytest.fixture(scope="module")
@@ -95,6 +97,191 @@ def test_new_queries_are_recommended_to_by_their_attributes():
     assert (best.filter(pl.col("query") == 0)["target"] < 10).all()
     assert (best.filter(pl.col("query") == 1)["target"] >= 10).all()
     assert trained.evaluate(data)["auc"] > 0.9
+
+
+def test_new_queries_are_recommended_to_by_links_matrices_and_pairs():
+    rng = np.random.default_rng(1)
+    group = rng.integers(0, 2, 60)
+    user, item = np.divmod(rng.choice(60 * 20, 500, replace=False), 20)
+    liked = ((group[user] == 1) == (item < 10)).astype(float)
+    friends = {"user": np.repeat(range(60), 3), "friend": [f"g{group[n]}" for n in np.repeat(range(60), 3)]}
+    data = Dataset.of(
+        {"user": user, "item": item, "rating": liked},
+        query_blocks=[Neighbours(friends, name="friends"), Precomputed(np.eye(2)[group], name="vector")],
+        implicit=True,
+    )
+    trained = FMF(rank=4, loss="logistic", l2=0.01).fit(data)
+    ask = {"user": ["new", "other"]}
+    ties, ones = {"a": ["new", "other"], "b": ["g1", "g0"]}, np.array([[0, 1], [1, 0]])
+    best = trained.recommend_new(ask, k=5, beside={"friends": ties, "vector": ones})
+    assert best["query"].to_list() == ["new"] * 5 + ["other"] * 5
+    assert (best["target"].to_numpy() < 10).tolist() == [True] * 5 + [False] * 5
+    known = {"user": ["new", "new", "other"], "item": [3, 4, 15]}
+    best = trained.recommend_new(ask, k=20, beside={"friends": ties, "vector": ones}, pairs=known)
+    assert best.height == 18 + 19
+    assert not {3, 4} & set(best.filter(pl.col("query") == "new")["target"])
+    with pytest.raises(DataError, match="the links of these instances are not known; give beside="):
+        Recommender.recommend_new(_saved(trained), ask)
+
+
+def _saved(trained):
+    import tempfile
+    from pathlib import Path
+
+    with tempfile.TemporaryDirectory() as folder:
+        trained.save(Path(folder) / "model")
+        return Recommender.load(Path(folder) / "model")
+
+
+def test_strengths_are_by_side_and_name(data):
+    bound = FMF(rank=4, rounds=3, strengths={"target.genres": 1e6}).fit(data)
+    part = bound.model.Z.blocks["genres"]
+    assert np.abs(bound.model.Q[part.start : part.stop]).max() < 1e-3
+    with pytest.raises(ValueError, match=r"there is no 'genres'; there are \['query.indicator', 'target.genres'"):
+        FMF(strengths={"genres": 1}).fit(data)
+
+
+def test_tuning_finds_settings_at_least_as_good_as_those_it_began_with(data):
+    train, test = data.split_random(0.2)
+    front = FMF(rank=4, l2=5.0, rounds=10)
+    tuned = front.tune(train, trials=8, progress=False)
+    assert tuned.metric == "rmse"
+    assert tuned.value == min(trial.value for trial in tuned.trials) < tuned.trials[0].value
+    assert tuned.trials[0].settings.l2 == 5.0
+    assert tuned.best.fit(train).evaluate(test)["rmse"] < front.fit(train).evaluate(test)["rmse"]
+    assert front.tune(train, trials=8, progress=False) == tuned
+    with pytest.raises(ValueError, match="a regularizer replaces"):
+        FMF(regularizer="elastic_net").tune(train)
+
+
+@pytest.fixture(scope="module")
+def positives(data):
+    kept = data.only(data.score > 3.3)
+    return attrs.evolve(kept, score=np.ones(len(kept)))
+
+
+@pytest.mark.parametrize("fresh", [False, True])
+def test_negatives_are_drawn_once_or_in_each_round(positives, fresh):
+    sums = []
+    front = FMF(rank=4, loss="logistic", l2=0.05, rounds=4, negatives=Negatives(ratio=2, fresh=fresh))
+    trained = front.fit(positives, callbacks=[lambda event: sums.append(event.problem.query.pairs.other.sum())])
+    assert len(sums) == len(trained.model.history) == 5
+    assert [record.round for record in trained.model.history] == list(range(5))
+    assert len(set(sums[1:])) == (4 if fresh else 1)
+    assert trained.seen.nnz == len(positives)
+
+
+def test_negatives_are_no_held_out_positives_and_are_drawn_for_validation_too(positives):
+    shown = []
+    front = FMF(rank=4, loss="logistic", l2=0.05, rounds=12, patience=2, negatives=Negatives(fresh=True))
+    trained = front.fit(positives, validate=0.2, callbacks=shown.append)
+    assert trained.metric == "log_loss"
+    assert len(trained.model.history) == int(np.argmin(trained.validation)) + 1
+    assert all(event.last == 12 for event in shown)
+    _, held_out = positives.split_random(0.2, 0)
+    for event in shown:
+        pairs = event.problem.query.pairs
+        drawn = np.repeat(np.arange(len(pairs.ptr) - 1), np.diff(pairs.ptr)) * 120 + pairs.other
+        assert not np.isin(held_out.query.astype(np.int64) * 120 + held_out.target, drawn).any()
+    auc = front.fit(positives, validate=0.2, metric="auc")
+    assert auc.validation[-1] > 0.6
+
+
+def grown_tables():
+    """Two batches: the second has new readers, new books, a new genre and a block of its own."""
+    first = {"reader": ["a", "a", "b", "b", "c"], "book": [1, 2, 1, 3, 2], "rating": [5.0, 3, 4, 2, 1]}
+    books = {"book": [1, 2, 3], "genres": ["sea", "war", "sea|war"], "year": [1900, 1950, 2000]}
+    second = {"reader": ["d", "d", "a"], "book": [4, 1, 4], "rating": [5.0, 4.0, 2.0]}
+    more = {"book": [4, 2], "genres": ["sea|space", "war"], "year": [2020, 1950], "country": ["no", "it"]}
+    return first, books, second, more
+
+
+def test_a_fit_that_starts_from_a_model_adds_ids_and_features_and_keeps_the_rest():
+    first, books, second, more = grown_tables()
+    blocks = [Tags("genres"), Numeric("year")]
+    before = FMF(rank=3, rounds=4).fit(Dataset.of(first, targets=books, target_blocks=blocks, implicit=True))
+    data = Dataset.of(second, targets=more, target_blocks=[*blocks, Categorical("country")], implicit=True)
+    start = []
+    after = FMF(rank=3, rounds=3).fit(data, start=before, callbacks=lambda event: start.append(event.state.P.copy()))
+    assert after.encoder.queries.ids.at(range(4)) == ["a", "b", "c", "d"]
+    assert after.encoder.targets.ids.at(range(4)) == [1, 2, 3, 4]
+    assert after.encoder.targets.names()["genres"] == ["sea", "war", "space"]
+    np.testing.assert_array_equal(start[0][:3], before.model.P[:3])
+    Z = {name: after.model.Z.blocks[name] for name in ("genres", "year", "country")}
+    dense = np.zeros((4, after.model.Z.cols))
+    for row in range(4):
+        begin, end = after.model.Z.row_ptr[row : row + 2]
+        dense[row, after.model.Z.row_index[begin:end]] = after.model.Z.values_by_row(row, row + 1)
+    np.testing.assert_array_equal(dense[:, Z["genres"]], [[1, 0, 0], [0, 1, 0], [1, 1, 0], [1, 0, 1]])
+    np.testing.assert_array_equal(dense[:, Z["country"]], [[0, 0], [1, 0], [0, 0], [0, 1]])
+    deviation = np.std([1900, 1950, 2000])
+    np.testing.assert_allclose(
+        dense[:, Z["year"]].ravel(), (np.array([1900, 1950, 2000, 2020]) - 1950) / deviation, rtol=1e-5
+    )
+    assert after.seen.nnz == 8
+    assert after.model.history[0].round == 4
+    assert after.model.offset == before.model.offset
+    assert "b" in after.recommend(k=2)["query"]
+
+
+def test_a_fit_that_starts_from_a_model_learns_new_pairs_without_forgetting(data, tmp_path):
+    train, test = data.split_random(0.2)
+    warm, cold = train.split_cold("query", 0.3)
+    front = FMF(rank=8, l2=0.1, rounds=8)
+    before = front.fit(warm)
+    before.save(tmp_path / "model")
+    after = front.fit(cold, start=Recommender.load(tmp_path / "model"))
+    cold_test = test.only(np.isin(test.query, cold.query))
+    warm_test = test.only(~np.isin(test.query, cold.query))
+    assert after.evaluate(cold_test)["rmse"] < 0.9 * before.evaluate(cold_test)["rmse"]
+    assert after.evaluate(warm_test)["rmse"] < 1.05 * before.evaluate(warm_test)["rmse"]
+    assert after.seen.nnz == len(train)
+    np.testing.assert_allclose(after.seen.toarray(), train.by_query()[0].toarray())
+
+
+def test_pairs_told_anew_replace_the_remembered_ones_and_held_out_ones_are_forgotten():
+    first, books, _, _ = grown_tables()
+    before = FMF(rank=3).fit(Dataset.of(first | {"weight": [1.0, 2, 3, 4, 5]}, targets=books))
+    again = Dataset.of({"reader": ["a", "c", "c"], "book": [1, 2, 3], "rating": [1.0, 2.0, 3.0]})
+    after = FMF(rank=3).fit(again.only(again.target != 1), validate=again.only(again.target == 1), start=before)
+    np.testing.assert_array_equal(
+        after.seen.toarray(), [[1, 3, 0], [4, 0, 2], [0, 0, 3]]
+    )  # the pair of c and 2 is held out
+    np.testing.assert_array_equal(after.weight, [1, 2, 3, 4, 1])
+
+
+def test_a_start_of_another_rank_or_kind_of_block_is_refused(data, trained):
+    with pytest.raises(ValueError, match="rank: expected 8, as the model to start from has, got 4"):
+        FMF(rank=4).fit(data, start=trained)
+    first, books, second, more = grown_tables()
+    before = FMF(rank=3).fit(Dataset.of(first, targets=books, target_blocks=[Tags("genres")]))
+    with pytest.raises(DataError, match="block 'genres' is categorical, in the model it is tags"):
+        FMF(rank=3).fit(Dataset.of(second, targets=more, target_blocks=[Categorical("genres")]), start=before)
+
+
+def test_validation_data_must_have_the_same_ids(data):
+    with pytest.raises(DataError, match="validate: expected a part of the same data"):
+        FMF().fit(data, validate=Dataset.of({"reader": ["r1"], "book": ["b1"], "rating": [1.0]}))
+
+
+def test_progress_is_shown_if_asked_for(data, capsys):
+    FMF(rank=2, rounds=2).fit(data, validate=0.1, progress=True)
+    assert [line.partition("  objective")[0] for line in capsys.readouterr().err.splitlines()] == [
+        f"fit  round {n}/2" for n in range(3)
+    ]
+    FMF(rank=2, rounds=2).tune(data, trials=2, progress=True)
+    assert capsys.readouterr().err.startswith("tune  trial 1/2  rmse ")
+
+
+def test_convergence_is_plotted(trained):
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    ax = trained.plot()
+    (line,) = ax.lines
+    np.testing.assert_allclose(line.get_ydata(), [record.objective for record in trained.model.history])
+    other = next(axes for axes in ax.figure.axes if axes is not ax)
+    np.testing.assert_allclose(other.lines[0].get_ydata(), trained.validation)
+    matplotlib.pyplot.close("all")
 
 
 def test_rankings_are_measured(data, trained):

@@ -14,12 +14,12 @@ import attrs
 import click
 from click.core import ParameterSource
 
-from fmfkit.callbacks import Progress
 from fmfkit.cli.common import existing, friendly, metrics_line
-from fmfkit.config import DataConfig, FitConfig, make_block, read_config
+from fmfkit.config import DataConfig, FitConfig, ModelConfig, make_block, read_config
 from fmfkit.data import Dataset
 from fmfkit.fitting import RoundEvent
-from fmfkit.front import FMF
+from fmfkit.front import FMF, Negatives
+from fmfkit.recommender import Recommender
 
 SPLITS = {
     "random": lambda data, share, seed: data.split_random(share, seed),
@@ -51,14 +51,39 @@ SPLITS = {
 )
 @click.option("--rank", default=32, show_default=True, type=click.IntRange(1), help="Latent dimensions.")
 @click.option("--loss", default="square", show_default=True, help="Loss, by name: see `fmfkit plugins`.")
-@click.option("--l2", default=0.4, show_default=True, type=click.FloatRange(0), help="Strength of the penalty.")
-@click.option("--rounds", default=20, show_default=True, type=click.IntRange(1), help="Rounds at most.")
+@click.option("--l2", default=0.5, show_default=True, type=click.FloatRange(0), help="Strength of the penalty.")
+@click.option("--bias-l2", default=5.0, show_default=True, type=click.FloatRange(0), help="The same for the biases.")
+@click.option(
+    "--strength",
+    "strengths",
+    multiple=True,
+    metavar="BLOCK=FACTOR",
+    help="Factor of a feature block's penalty, such as target.genres=0.3; may be given again.",
+)
+@click.option(
+    "--negatives",
+    default=0.0,
+    show_default=True,
+    type=click.FloatRange(0),
+    help="For data with positives only: pairs to draw for each, score 0.",
+)
+@click.option("--fresh", is_flag=True, help="Draw them anew in each round.")
+@click.option("--rounds", default=30, show_default=True, type=click.IntRange(1), help="Rounds at most.")
+@click.option(
+    "--tune",
+    default=0,
+    show_default=True,
+    type=click.IntRange(0),
+    metavar="TRIALS",
+    help="First search for l2, bias-l2 and strengths, so many trials; then train on all training pairs.",
+)
+@click.option("--start", type=existing, help="Model to go on from; PAIRS may have new ids and features.")
 @click.option(
     "--validate",
     default=0.1,
     show_default=True,
     type=click.FloatRange(0, 1, max_open=True),
-    help="Share of the training pairs that chooses the round; 0 trains on all, for all rounds.",
+    help="Share of the training pairs, held out as the test part is, that chooses the round; 0: all rounds on all.",
 )
 @click.option(
     "--test",
@@ -68,17 +93,14 @@ SPLITS = {
     type=click.FloatRange(0, 1, max_open=True),
     help="Share to hold out, and to measure the model on at the end.",
 )
-@click.option(
-    "--split", default="random", show_default=True, type=click.Choice(list(SPLITS)), help="How to hold it out."
-)
-@click.option(
-    "--metric", "metrics", multiple=True, help="What to measure, such as rmse or ndcg@10; may be given again."
-)
+@click.option("--split", default="random", show_default=True, type=click.Choice(list(SPLITS)), help="How to hold out.")
+@click.option("--choose-by", "metric", help="What chooses the round, and settings, such as rmse or ndcg@10.")
+@click.option("--metric", "metrics", multiple=True, help="What to measure on the test part; may be given again.")
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Seed.")
 @click.option("--threads", type=click.IntRange(1, 1024), help="Threads; all processors by default.")
 @click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON.")
 @friendly
-def command(pairs: str, threads: int | None, as_json: bool, **options: Any) -> None:
+def command(pairs: str, threads: int | None, start: str | None, as_json: bool, **options: Any) -> None:
     """Train a model on PAIRS, a CSV, TSV, Parquet or Arrow file with a query, a target and a score in each row.
 
     Columns of the tables become features by what they look like. Ctrl-C stops after the round that runs, and saves.
@@ -92,15 +114,23 @@ def command(pairs: str, threads: int | None, as_json: bool, **options: Any) -> N
         for name, listed in (("query_blocks", config.data.query_blocks), ("target_blocks", config.data.target_blocks))
     }
     data = Dataset.of(config.data.pairs, **{name: getattr(config.data, name) for name in names}, **blocks)
-    click.echo(describe(data), err=True)
     test, out, split = None, config.model.out, config.test.split
     if config.test.share:
         data, test = SPLITS[split](data, config.test.share, config.model.seed)
-    model = FMF(
-        threads=threads, **{name: getattr(config.model, name) for name in ("rank", "loss", "l2", "rounds", "seed")}
-    )
+    click.echo(data.report(test), err=True)
+    front, train, held_out = _front(config.model, threads), data, None
+    if config.model.validate:
+        train, held_out = SPLITS[split](data, config.model.validate, config.model.seed + 1)
+    if config.model.tune:
+        if held_out is None:
+            raise click.UsageError("--tune needs a validation part: --validate 0.1")
+        front = _tuned(front, train, held_out, config.model)
+        train, held_out = data, None
     with stop_after_round() as interrupted:
-        trained = model.fit(data, validate=config.model.validate or None, callbacks=[Progress(), interrupted])
+        trained = front.fit(
+            train, validate=held_out, metric=config.model.metric, progress=True, callbacks=[interrupted],
+            start=None if start is None else Recommender.load(start, threads=threads),
+        )  # fmt: skip
     trained.save(out)
     outcome: dict[str, Any] = {
         "model": out, "rounds": trained.model.history[-1].round, "stopped": trained.model.stopped,
@@ -121,6 +151,8 @@ def _config(pairs: str, options: dict[str, Any]) -> FitConfig:
     config = read_config(pairs) if pairs.endswith(".toml") else FitConfig(data=DataConfig(pairs=pairs))
     source = click.get_current_context().get_parameter_source
     given = {name: value for name, value in options.items() if source(name) is ParameterSource.COMMANDLINE}
+    if "strengths" in given:
+        given["strengths"] = _strengths(given["strengths"])
     if "metrics" in given:
         given["metrics"] = list(given["metrics"])
     for section in ("data", "model", "test"):
@@ -131,13 +163,36 @@ def _config(pairs: str, options: dict[str, Any]) -> FitConfig:
     return config
 
 
-def describe(data: Dataset) -> str:
-    """Return what was read."""
-    lines = [f"{len(data)} pairs of {data.shape[0]} queries and {data.shape[1]} targets"]
-    for name, side in (("query", data.queries), ("target", data.targets)):
-        kinds = [f"{block.title} ({block.kind})" for block in side.blocks]
-        lines.append(f"{name} features: {', '.join(['indicator'] * side.indicator + kinds)}")
-    return "\n".join(lines)
+def _front(model: ModelConfig, threads: int | None) -> FMF:
+    """Return the settings."""
+    names = ("rank", "loss", "l2", "bias_l2", "strengths", "rounds", "seed")
+    negatives = Negatives(ratio=model.negatives, fresh=model.fresh) if model.negatives else None
+    return FMF(threads=threads, negatives=negatives, **{name: getattr(model, name) for name in names})
+
+
+def _tuned(front: FMF, train: Dataset, held_out: Dataset, model: ModelConfig) -> FMF:
+    """Search, and tell what was found in the words of the command line."""
+    with stop_after_round() as interrupted:
+        found = front.tune(
+            train, trials=model.tune, validate=held_out, metric=model.metric, progress=True, callbacks=interrupted
+        )
+    best = found.best
+    told = [f"--l2 {best.l2:.4g}", f"--bias-l2 {best.bias_l2:.4g}"]
+    told += [f"--strength {name}={value:.4g}" for name, value in best.strengths.items()]
+    told += [f"--rounds {best.rounds}", "--validate 0"]
+    click.echo(f"{found.metric} {found.value:.4f} with {' '.join(told)}", err=True)
+    return best
+
+
+def _strengths(given: tuple[str, ...]) -> dict[str, float]:
+    found = {}
+    for text in given:
+        name, _, factor = text.rpartition("=")
+        try:
+            found[name] = float(factor)
+        except ValueError:
+            raise click.BadParameter(f"expected BLOCK=FACTOR, got {text!r}", param_hint="--strength") from None
+    return found
 
 
 @contextmanager

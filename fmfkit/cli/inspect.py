@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from fmfkit.cli.common import existing, friendly
-from fmfkit.front import Recommender
+from fmfkit.recommender import Recommender
 
 
 @click.command()

@@ -8,7 +8,7 @@ import click
 import polars as pl
 
 from fmfkit.cli.common import existing, friendly
-from fmfkit.front import Recommender
+from fmfkit.recommender import Recommender
 
 
 @click.command()
@@ -21,8 +21,8 @@ def command(model: str, pairs: str, out: str | None) -> None:
     trained = Recommender.load(model)
     data = trained.pairs(pairs, scores=False)
     frame = pl.DataFrame({
-        str(trained.columns["query"]): trained.encoder.queries.ids.at(data.query),
-        str(trained.columns["target"]): trained.encoder.targets.ids.at(data.target),
+        str(trained.columns["query"]): trained.encoder.queries.ids.column(data.query),
+        str(trained.columns["target"]): trained.encoder.targets.ids.column(data.target),
         "predicted": trained.model.predict(data.query, data.target).astype(float),
     })  # fmt: skip
     text = frame.write_csv(out)

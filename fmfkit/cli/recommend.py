@@ -8,7 +8,7 @@ import click
 import polars as pl
 
 from fmfkit.cli.common import existing, friendly
-from fmfkit.front import Recommender
+from fmfkit.recommender import Recommender
 
 
 @click.command()

@@ -1,13 +1,14 @@
-"""Feature blocks: how columns of a table become features.
+"""Feature blocks: how columns of a table, links and matrices become features.
 
 A block is declared by name. ``learn`` looks at the training data once, and keeps what it found (a vocabulary, a mean):
-``Learnt``, which turns any table with the same columns into a sparse matrix. Values that were not seen in training, and
-missing ones, become no feature at all: the other blocks speak for the instance.
+``Learnt``, which turns any instances that have the same columns into a sparse matrix. Values that were not seen in
+training, and missing ones, become no feature at all: the other blocks speak for the instance.
 """
 
 from __future__ import annotations
 
 import itertools
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
@@ -19,7 +20,7 @@ import scipy.sparse as sp
 from attrs import validators
 from numpy.typing import NDArray
 
-from fmfkit.data.tables import require
+from fmfkit.data.tables import Source, read_table, require
 from fmfkit.errors import DataError
 
 Normalise = Literal["none", "rows", "root"]
@@ -28,6 +29,27 @@ Normalise = Literal["none", "rows", "root"]
 def _strength(instance: Any, attribute: Any, value: float) -> None:
     if not 0 <= value < np.inf:
         raise ValueError(f"strength: expected a finite number of at least 0, got {value!r}")
+
+
+@attrs.frozen(eq=False)
+class Instances:
+    """What blocks make features from."""
+
+    table: pl.DataFrame
+    """A row for each instance."""
+    names: pl.Series
+    """Their ids as text."""
+    beside: Mapping[str, Any] = attrs.field(factory=dict)
+    """For blocks that need no column, by title: links, or a matrix with the rows of ``table``, of these instances."""
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self.names)
+
+    def column(self, name: str, block: Block) -> pl.Series:
+        """Return a column that a block needs."""
+        require(self.table, {f"block {block.title!r}": name}, "table")
+        return self.table[name]
 
 
 @attrs.frozen(kw_only=True)
@@ -53,8 +75,18 @@ class Block(ABC):
         return ()
 
     @abstractmethod
-    def learn(self, table: pl.DataFrame) -> Learnt:
+    def learn(self, given: Instances) -> Learnt:
         """Look at the instances of the training data."""
+
+    @abstractmethod
+    def encode(self, learnt: Learnt, given: Instances) -> sp.csr_array:
+        """Return the features of instances, before they are normalised."""
+
+    def learn_more(self, before: Learnt, given: Instances) -> Learnt:
+        """Look at further instances: features that were known keep their columns, new ones come after them."""
+        now = self.learn(given)
+        new = set(now.features) - set(before.features)
+        return Learnt(now.block, (*before.features, *(name for name in now.features if name in new)), before.state)
 
 
 @attrs.frozen(eq=False)
@@ -64,13 +96,12 @@ class Learnt:
     block: Block
     features: tuple[str, ...]
     """What each column of the matrix stands for."""
-    state: Mapping[str, Any]
-    """What was learnt, as JSON can hold it."""
+    state: Mapping[str, Any] = attrs.field(factory=dict)
+    """What else was learnt, as JSON can hold it."""
 
-    def matrix(self, table: pl.DataFrame) -> sp.csr_array:
-        """Return the features of the table's rows."""
-        require(table, {f"block {self.block.title!r}": c for c in self.block.columns}, "table")
-        raw = self._matrix(table)
+    def matrix(self, given: Instances) -> sp.csr_array:
+        """Return the features of instances, a row for each."""
+        raw = self.block.encode(self, given)
         counts = np.diff(raw.indptr)
         if self.block.normalise == "root":
             raw.data /= np.repeat(np.sqrt(np.maximum(counts, 1)), counts).astype(raw.dtype)
@@ -78,30 +109,6 @@ class Learnt:
             length = np.sqrt(np.asarray(raw.multiply(raw).sum(axis=1)).ravel())
             raw.data /= np.repeat(np.where(length > 0, length, 1), counts).astype(raw.dtype)
         return raw
-
-    def _matrix(self, table: pl.DataFrame) -> sp.csr_array:
-        block = self.block
-        if isinstance(block, TokenBlock):
-            return self._tokens(block.tokens(table), table.height)
-        assert isinstance(block, Numeric)
-        values = _numbers(table, block.column)
-        if block.bins:
-            cuts = np.array(self.state["cuts"])
-            place = np.where(np.isnan(values), -1, np.searchsorted(cuts, values, side="right"))
-            kept = np.flatnonzero(place >= 0)
-            return _csr(np.ones(len(kept)), kept, place[kept], (table.height, len(self.features)))
-        scaled = np.nan_to_num((values - self.state["mean"]) / self.state["deviation"])  # missing: as the mean
-        kept = np.flatnonzero(scaled)
-        return _csr(scaled[kept], kept, np.zeros(len(kept), np.int64), (table.height, 1))
-
-    def _tokens(self, tokens: pl.DataFrame, rows: int) -> sp.csr_array:
-        known = pl.DataFrame({
-            "token": pl.Series(self.features, dtype=pl.String),
-            "feature": pl.int_range(len(self.features), dtype=pl.Int64, eager=True),
-        })  # fmt: skip
-        found = tokens.join(known, on="token", how="inner").group_by("row", "feature").agg(pl.len().alias("count"))
-        value = np.ones(found.height) if not isinstance(self.block, Text) else found["count"].to_numpy()
-        return _csr(value, found["row"].to_numpy(), found["feature"].to_numpy(), (rows, len(self.features)))
 
 
 def _csr(value: Any, row: Any, column: Any, shape: tuple[int, int]) -> sp.csr_array:
@@ -118,21 +125,34 @@ class TokenBlock(Block):
     """How many instances must have a word for it to become a feature."""
 
     @abstractmethod
-    def tokens(self, table: pl.DataFrame) -> pl.DataFrame:
+    def tokens(self, given: Instances) -> pl.DataFrame:
         """Return a frame with ``row`` and ``token``, the words of each row, text all."""
 
-    def learn(self, table: pl.DataFrame) -> Learnt:
+    def learn(self, given: Instances) -> Learnt:
         """Find the words."""
-        require(table, {f"block {self.title!r}": c for c in self.columns}, "table")
-        counts = self.tokens(table).unique().group_by("token").agg(pl.len().alias("rows"))
+        counts = self.tokens(given).unique().group_by("token").agg(pl.len().alias("rows"))
         kept = counts.filter(pl.col("rows") >= self.at_least)["token"].sort()
-        return Learnt(self, tuple(kept.to_list()), {})
+        return Learnt(self, tuple(kept.to_list()))
+
+    def encode(self, learnt: Learnt, given: Instances) -> sp.csr_array:
+        """Return 1 for each word that a row has."""
+        found = self._counts(learnt, given)
+        return _csr(np.ones(found.height), found["row"], found["feature"], (len(given), len(learnt.features)))
+
+    def _counts(self, learnt: Learnt, given: Instances) -> pl.DataFrame:
+        """Return how often each row has each known word: ``row``, ``feature``, ``count``."""
+        known = pl.DataFrame({
+            "token": pl.Series(learnt.features, dtype=pl.String),
+            "feature": pl.int_range(len(learnt.features), dtype=pl.Int64, eager=True),
+        })  # fmt: skip
+        joined = self.tokens(given).join(known, on="token", how="inner")
+        return joined.group_by("row", "feature").agg(pl.len().alias("count"))
 
 
-def _column(table: pl.DataFrame, column: str) -> pl.DataFrame:
+def _words(column: pl.Series) -> pl.DataFrame:
     """Return ``row`` and the column as text, without missing and empty values."""
     frame = pl.DataFrame({
-        "row": pl.int_range(table.height, dtype=pl.Int64, eager=True), "token": table[column].cast(pl.String),
+        "row": pl.int_range(len(column), dtype=pl.Int64, eager=True), "token": column.cast(pl.String),
     })  # fmt: skip
     return frame.filter(pl.col("token").is_not_null() & (pl.col("token").str.strip_chars() != ""))
 
@@ -161,9 +181,9 @@ class Categorical(_OfOneColumn, TokenBlock):
     kind: ClassVar[str] = "categorical"
     column: str
 
-    def tokens(self, table: pl.DataFrame) -> pl.DataFrame:
+    def tokens(self, given: Instances) -> pl.DataFrame:
         """Return the values."""
-        return _column(table, self.column)
+        return _words(given.column(self.column, self))
 
 
 @attrs.frozen
@@ -173,9 +193,10 @@ class Tags(Categorical):
     kind: ClassVar[str] = "tags"
     separator: str = "|"
 
-    def tokens(self, table: pl.DataFrame) -> pl.DataFrame:
+    def tokens(self, given: Instances) -> pl.DataFrame:
         """Return the parts."""
-        parts = _column(table, self.column).with_columns(pl.col("token").str.split(self.separator)).explode("token")
+        words = _words(given.column(self.column, self))
+        parts = words.with_columns(pl.col("token").str.split(self.separator)).explode("token")
         return parts.with_columns(pl.col("token").str.strip_chars()).filter(pl.col("token") != "")
 
 
@@ -185,10 +206,16 @@ class Text(Categorical):
 
     kind: ClassVar[str] = "text"
 
-    def tokens(self, table: pl.DataFrame) -> pl.DataFrame:
+    def tokens(self, given: Instances) -> pl.DataFrame:
         """Return the words."""
-        words = _column(table, self.column).with_columns(pl.col("token").str.to_lowercase().str.extract_all(r"\w+"))
-        return words.explode("token").drop_nulls()
+        words = _words(given.column(self.column, self))
+        parts = words.with_columns(pl.col("token").str.to_lowercase().str.extract_all(r"\w+"))
+        return parts.explode("token").drop_nulls()
+
+    def encode(self, learnt: Learnt, given: Instances) -> sp.csr_array:
+        """Return how often a row has each word."""
+        found = self._counts(learnt, given)
+        return _csr(found["count"], found["row"], found["feature"], (len(given), len(learnt.features)))
 
 
 @attrs.frozen
@@ -208,10 +235,12 @@ class Taxonomy(TokenBlock):
         """The levels."""
         return self.levels
 
-    def tokens(self, table: pl.DataFrame) -> pl.DataFrame:
+    def tokens(self, given: Instances) -> pl.DataFrame:
         """Return the ancestors, each with its level before it."""
         named = [
-            _column(table, level).with_columns(pl.format("{}={}", pl.lit(level), pl.col("token")).alias("token"))
+            _words(given.column(level, self)).with_columns(
+                pl.format("{}={}", pl.lit(level), pl.col("token")).alias("token")
+            )
             for level in self.levels
         ]
         return pl.concat(named)
@@ -225,9 +254,9 @@ class Numeric(_OfOneColumn, Block):
     column: str
     bins: int = attrs.field(default=0, validator=[validators.instance_of(int), validators.ge(0)])
 
-    def learn(self, table: pl.DataFrame) -> Learnt:
+    def learn(self, given: Instances) -> Learnt:
         """Find the mean and deviation, or the cuts between bins."""
-        values = _numbers(table, self.column)
+        values = self._numbers(given)
         values = values[~np.isnan(values)]
         if not values.size:
             raise DataError(f"block {self.title!r}: column {self.column!r} has no numbers at all")
@@ -239,21 +268,148 @@ class Numeric(_OfOneColumn, Block):
         deviation = float(values.std()) or 1.0
         return Learnt(self, (self.column,), {"mean": float(values.mean()), "deviation": deviation})
 
+    def encode(self, learnt: Learnt, given: Instances) -> sp.csr_array:
+        """Return the standardised number, or 1 for its bin."""
+        values = self._numbers(given)
+        if self.bins:
+            place = np.where(np.isnan(values), -1, np.searchsorted(learnt.state["cuts"], values, side="right"))
+            kept = np.flatnonzero(place >= 0)
+            return _csr(np.ones(len(kept)), kept, place[kept], (len(given), len(learnt.features)))
+        scaled = np.nan_to_num((values - learnt.state["mean"]) / learnt.state["deviation"])  # missing: as the mean
+        kept = np.flatnonzero(scaled)
+        return _csr(scaled[kept], kept, np.zeros(len(kept), np.int64), (len(given), 1))
 
-def _numbers(table: pl.DataFrame, column: str) -> NDArray[np.float64]:
-    require(table, {"block": column}, "table")
-    series = table[column]
-    if series.dtype == pl.String:
-        raise DataError(f"column {column!r} holds text, where a block wants numbers; is it Categorical({column!r})?")
-    return series.cast(pl.Float64).fill_null(np.nan).to_numpy().astype(np.float64)
+    def learn_more(self, before: Learnt, given: Instances) -> Learnt:
+        """Keep the mean and deviation, or the cuts: what they meant in training they go on meaning."""
+        return before
+
+    def _numbers(self, given: Instances) -> NDArray[np.float64]:
+        series = given.column(self.column, self)
+        if series.dtype == pl.String:
+            raise DataError(
+                f"block {self.title!r}: column {self.column!r} holds text, where it wants numbers; "
+                f"is it Categorical({self.column!r})?"
+            )
+        return series.cast(pl.Float64).fill_null(np.nan).to_numpy().astype(np.float64)
 
 
-KINDS: dict[str, type[Block]] = {kind.kind: kind for kind in (Categorical, Tags, Text, Taxonomy, Numeric)}
+@attrs.frozen
+class Neighbours(TokenBlock):
+    """Links to other instances, each a feature: friends, citations; 1/√n for each of n."""
+
+    kind: ClassVar[str] = "neighbours"
+    links: Source = attrs.field(repr=False, eq=False, metadata={"source": True})
+    """A table: its first column has the ids of instances, its second what each is linked to."""
+    name: str = attrs.field(default="neighbours", kw_only=True)
+    normalise: Normalise = attrs.field(default="root", validator=validators.in_(("none", "rows", "root")), kw_only=True)
+
+    @property
+    def title(self) -> str:
+        """The block's name."""
+        return self.name
+
+    def tokens(self, given: Instances) -> pl.DataFrame:
+        """Return what each instance is linked to."""
+        source = given.beside.get(self.title, self.links)
+        if source is None:
+            raise DataError(f"block {self.title!r}: the links of these instances are not known; give beside=")
+        links = read_table(source, f"links of block {self.title!r}")
+        if links.width < 2:
+            raise DataError(
+                f"block {self.title!r}: links need two columns, instance and neighbour; got {links.columns}"
+            )
+        ends = links.select(pl.nth(0).cast(pl.String).alias("name"), pl.nth(1).cast(pl.String).alias("token"))
+        rows = pl.DataFrame({"name": given.names, "row": pl.int_range(len(given), dtype=pl.Int64, eager=True)})
+        return ends.drop_nulls().join(rows, on="name", how="inner").select("row", "token")
+
+
+def _sparse(matrix: Any) -> sp.csr_array:
+    """Return a matrix, or the one that a file of scipy.sparse.save_npz holds, in rows."""
+    if isinstance(matrix, str | os.PathLike):
+        matrix = sp.load_npz(matrix)
+    if not sp.issparse(matrix):
+        matrix = np.asarray(matrix)
+    if matrix.ndim != 2 or not (np.issubdtype(matrix.dtype, np.number) or matrix.dtype == bool):
+        raise DataError(f"a precomputed block needs a matrix of numbers, got {matrix.dtype} of shape {matrix.shape}")
+    rows = sp.csr_array(matrix, dtype=np.float32)
+    if not np.isfinite(rows.data).all():
+        raise DataError("a precomputed block holds values that are NaN or infinite")
+    rows.sum_duplicates()
+    return rows
+
+
+@attrs.frozen
+class Precomputed(Block):
+    """A matrix that is there already: embeddings, visual words."""
+
+    kind: ClassVar[str] = "precomputed"
+    matrix: Any = attrs.field(repr=False, eq=False, metadata={"source": True})
+    """Sparse or dense, a column for each feature, or the path of a file that scipy.sparse.save_npz wrote."""
+    ids: Any = attrs.field(default=None, repr=False, eq=False, metadata={"source": True})
+    """The ids of its rows; by default their numbers, from 0. An instance that it has no row for has no features."""
+    features: Sequence[str] | None = attrs.field(default=None, repr=False)
+    """What its columns are called."""
+    name: str = attrs.field(default="precomputed", kw_only=True)
+
+    @property
+    def title(self) -> str:
+        """The block's name."""
+        return self.name
+
+    def learn(self, given: Instances) -> Learnt:
+        """Count the columns."""
+        width = _sparse(self.matrix).shape[1]
+        names = tuple(map(str, range(width) if self.features is None else self.features))
+        if len(names) != width:
+            raise DataError(f"block {self.title!r}: {len(names)} features are named, the matrix has {width} columns")
+        return Learnt(attrs.evolve(self, features=None), names)
+
+    def learn_more(self, before: Learnt, given: Instances) -> Learnt:
+        """Count the columns: those that were there are taken to be the same."""
+        now = self.learn(given)
+        return Learnt(now.block, before.features + now.features[len(before.features) :])
+
+    def encode(self, learnt: Learnt, given: Instances) -> sp.csr_array:
+        """Return the rows of the instances."""
+        made = self._rows(given)
+        if made.shape[1] > len(learnt.features):
+            raise DataError(
+                f"block {self.title!r}: a matrix with {made.shape[1]} columns, where it has {len(learnt.features)}"
+            )
+        return sp.csr_array((made.data, made.indices, made.indptr), shape=(len(given), len(learnt.features)))
+
+    def _rows(self, given: Instances) -> sp.csr_array:
+        if self.title in given.beside:
+            matrix = _sparse(given.beside[self.title])
+            if matrix.shape[0] != len(given):
+                raise DataError(f"block {self.title!r}: {matrix.shape[0]} rows were given for {len(given)} instances")
+            return matrix
+        if self.matrix is None:
+            raise DataError(f"block {self.title!r}: the features of these instances are not known; give beside=")
+        matrix = _sparse(self.matrix)
+        ids = pl.Series(range(matrix.shape[0]) if self.ids is None else self.ids).cast(pl.String)
+        if len(ids) != matrix.shape[0] or ids.n_unique() < len(ids):
+            raise DataError(
+                f"block {self.title!r}: expected {matrix.shape[0]} different ids, one for each row of the matrix, "
+                f"got {len(ids)}, {ids.n_unique()} of them different"
+            )
+        place = pl.DataFrame({"name": ids, "row": pl.int_range(len(ids), dtype=pl.Int64, eager=True)})
+        wanted = pl.DataFrame({"name": given.names}).join(place, on="name", how="left", maintain_order="left")
+        empty = sp.csr_array((1, matrix.shape[1]), dtype=matrix.dtype)
+        return sp.csr_array(sp.vstack([matrix, empty], format="csr")[wanted["row"].fill_null(len(ids)).to_numpy()])
+
+
+KINDS: dict[str, type[Block]] = {
+    kind.kind: kind for kind in (Categorical, Tags, Text, Taxonomy, Numeric, Neighbours, Precomputed)
+}
 
 
 def to_json(learnt: Learnt) -> dict[str, Any]:
-    """Return a block and what it learnt, as JSON can hold it."""
-    given = attrs.asdict(learnt.block)
+    """Return a block and what it learnt, as JSON can hold it; but for links and matrices."""
+    given = {
+        field.name: None if field.metadata.get("source") else getattr(learnt.block, field.name)
+        for field in attrs.fields(type(learnt.block))
+    }
     return {"kind": learnt.block.kind, "block": given, "features": list(learnt.features), "state": dict(learnt.state)}
 
 
@@ -285,4 +441,15 @@ def guess(table: pl.DataFrame, skip: Sequence[str]) -> list[Block]:
     return blocks
 
 
-__all__ = ["Block", "Categorical", "Learnt", "Numeric", "Tags", "Taxonomy", "Text"]
+__all__ = [
+    "Block",
+    "Categorical",
+    "Instances",
+    "Learnt",
+    "Neighbours",
+    "Numeric",
+    "Precomputed",
+    "Tags",
+    "Taxonomy",
+    "Text",
+]

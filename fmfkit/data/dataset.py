@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 import numpy as np
@@ -11,10 +11,13 @@ import polars as pl
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from fmfkit.data.blocks import Block, guess
-from fmfkit.data.ids import Ids, normal
+from fmfkit.data.blocks import Block, Instances, guess
+from fmfkit.data.ids import Ids, code, normal
 from fmfkit.data.tables import Source, read_table, require
 from fmfkit.errors import DataError
+
+if TYPE_CHECKING:
+    from fmfkit.data.report import Report
 
 ROLES = {
     "query": ("query", "query_id", "user", "user_id", "userid", "reader", "customer", "customer_id"),
@@ -25,6 +28,10 @@ ROLES = {
     "weight": ("weight", "sample_weight"),
 }  # fmt: skip
 """Names by which columns are known if they are not named."""
+
+INDICATOR = "indicator"
+IMPLICIT = "implicit"
+"""The names of the blocks that no column makes."""
 
 
 @attrs.frozen(eq=False)
@@ -39,6 +46,11 @@ class Attributes:
     """Whether each instance has a feature of its own, beside the blocks."""
     label: str | None
     """The column that people read: a title, a name."""
+
+    @property
+    def instances(self) -> Instances:
+        """What blocks make features from."""
+        return Instances(self.table, self.ids.names)
 
     def labels(self, rows: Any) -> list[str]:
         """Return what people read for row numbers: the label, else the id."""
@@ -119,51 +131,43 @@ class Dataset:
         """
         frame = read_table(pairs, "pairs")
         roles = _roles(frame, {"query": query, "target": target, "score": score, "weight": weight, "time": time})
-        frame = _clean(frame, roles, duplicates)
-        sides = []
+        frame = _numbers(frame, roles)
+        sides = {}
         for role, source, id_column, blocks, label, indicator in (
             ("query", queries, query_id, query_blocks, query_label, query_indicator),
             ("target", targets, target_id, target_blocks, target_label, target_indicator),
         ):
-            column = roles[role]
-            assert column is not None
-            sides.append(_attributes(role, frame[column], column, source, id_column, blocks, label, indicator))
-        values = {role: frame[column].to_numpy() if column else None for role, column in roles.items()}
-        rows = [side.ids.rows(frame[str(roles[role])]) for role, side in zip(("query", "target"), sides, strict=True)]
+            name = str(roles[role])
+            side, coded = _attributes(role, frame[name], source, id_column, blocks, label, indicator)
+            sides[role] = side
+            frame = frame.with_columns(pl.Series(name, side.ids.rows_of_values(coded)))
+        frame = _settled(frame, roles, duplicates, sides)
         return cls(
-            query=rows[0],
-            target=rows[1],
-            score=np.ones(frame.height) if values["score"] is None else values["score"].astype(np.float64),
-            weight=None if values["weight"] is None else values["weight"].astype(np.float64),
-            time=values["time"],
-            queries=sides[0],
-            targets=sides[1],
-            columns=roles,
-            implicit=implicit,
+            **_columns(frame, roles), queries=sides["query"], targets=sides["target"], columns=roles, implicit=implicit
         )
 
     def with_pairs(self, source: Source, *, scores: bool = True) -> Dataset:
         """Return the same ids and tables with the pairs of another table, which has the same columns.
 
-        ``scores`` says whether it has scores. Ids that are not known are refused.
+        ``scores`` says whether it has scores. Ids that are not known are refused; of a pair that occurs twice the last
+        counts.
         """
-        roles = {role: column for role, column in self.columns.items() if scores or role in ("query", "target")}
         frame = read_table(source, "pairs")
-        optional = {role: c if c in frame.columns else None for role, c in roles.items() if role in ("weight", "time")}
-        roles |= optional
+        roles = {
+            role: column if role not in ("weight", "time") or column in frame.columns else None
+            for role, column in self.columns.items()
+            if scores or role in ("query", "target")
+        }
         require(frame, roles, "pairs")
-        frame = _clean(frame, {"score": None, "weight": None, **roles}, "last")
-        values = {role: frame[column].to_numpy() if column else None for role, column in roles.items()}
-        score, weight = values.get("score"), values.get("weight")
-        return attrs.evolve(
-            self,
-            query=self.queries.ids.known_rows(frame[str(roles["query"])], "pairs, queries"),
-            target=self.targets.ids.known_rows(frame[str(roles["target"])], "pairs, targets"),
-            score=np.ones(frame.height) if score is None else score.astype(np.float64),
-            weight=None if weight is None else weight.astype(np.float64),
-            time=values.get("time"),
-            sampled=None,
-        )
+        roles = {"score": None, "weight": None, "time": None, **roles}
+        frame = _numbers(frame, roles)
+        sides = {"query": self.queries, "target": self.targets}
+        for role, side in sides.items():
+            name = str(roles[role])
+            what = "pairs, queries" if role == "query" else "pairs, targets"
+            frame = frame.with_columns(pl.Series(name, side.ids.known_rows(frame[name], what)))
+        frame = _settled(frame, roles, "last", sides)
+        return attrs.evolve(self, **_columns(frame, roles), sampled=None)
 
     def __len__(self) -> int:
         """Return the number of pairs."""
@@ -181,6 +185,24 @@ class Dataset:
         query, target = self.query[known], self.target[known]
         return sp.csr_array((np.ones(len(query), np.float32), (query, target)), shape=self.shape)
 
+    def by_query(self) -> tuple[sp.csr_array, NDArray[np.float64] | None]:
+        """Return the scores of the pairs, but for drawn ones, as a sparse matrix, and their weights in its order."""
+        order = np.lexsort((self.target, self.query))
+        if self.sampled is not None:
+            order = order[~self.sampled[order]]
+        ptr = np.searchsorted(self.query[order], np.arange(self.shape[0] + 1))
+        matrix = sp.csr_array((self.score[order].astype(np.float32), self.target[order], ptr), shape=self.shape)
+        return matrix, None if self.weight is None else self.weight[order]
+
+    def report(self, test: Dataset | None = None) -> Report:
+        """Return what the data holds, block by block, and warnings of usual mistakes; print it.
+
+        ``test`` is the part that the model will be tested on: the report tells whether training knows its pairs.
+        """
+        from fmfkit.data.report import report
+
+        return report(self, test)
+
     def only(self, which: NDArray[Any]) -> Dataset:
         """Return the data set with some of its pairs."""
         return attrs.evolve(
@@ -192,7 +214,7 @@ class Dataset:
 
     def with_negatives(
         self, ratio: float = 4.0, *, by: Literal["uniform", "popularity"] = "uniform", seed: int = 0,
-        known: Dataset | None = None,
+        known: Dataset | sp.csr_array | None = None,
     ) -> Dataset:  # fmt: skip
         """Return the pairs with others added, score 0: for data that has positives only.
 
@@ -200,14 +222,18 @@ class Dataset:
             ratio: how many to draw for each positive, query by query; fewer where a query has few targets left.
             by: targets are drawn alike, or as often as they occur in the pairs.
             seed: of the draws.
-            known: a data set with the same ids whose pairs are not drawn either, such as the whole one, test part
-                included.
+            known: other pairs that are not drawn either: a data set with the same ids, such as the whole one, test part
+                included, or a sparse matrix of them.
         """
         if not 0 < ratio < np.inf:
             raise ValueError(f"ratio: expected a finite number above 0, got {ratio!r}")
         if by not in ("uniform", "popularity"):
             raise ValueError(f"by: expected 'uniform' or 'popularity', got {by!r}")
-        taken = np.unique(np.concatenate([_keys(data) for data in (self, known) if data is not None]))
+        other = known.matrix if isinstance(known, Dataset) else known
+        taken = np.unique(pair_keys(self.query, self.target, self.shape))
+        if other is not None:
+            query, target = other.nonzero()
+            taken = np.union1d(taken, pair_keys(query, target, self.shape))
         drawn = _draw_negatives(self, ratio, by == "popularity", np.random.default_rng(seed), taken)
         query, target = np.divmod(drawn, self.shape[1])
         return attrs.evolve(
@@ -258,9 +284,9 @@ class Dataset:
         return self._split(cold[rows], "split_cold")
 
 
-def _keys(data: Dataset) -> NDArray[np.int64]:
+def pair_keys(query: NDArray[Any], target: NDArray[Any], shape: tuple[int, int]) -> NDArray[np.int64]:
     """Return one number for each pair."""
-    return data.query.astype(np.int64) * data.shape[1] + data.target
+    return np.asarray(query.astype(np.int64) * shape[1] + target)
 
 
 def _draw_negatives(
@@ -314,12 +340,9 @@ def _roles(frame: pl.DataFrame, given: Mapping[str, str | None]) -> dict[str, st
     return roles
 
 
-def _clean(frame: pl.DataFrame, roles: Mapping[str, str | None], duplicates: str) -> pl.DataFrame:
-    """Check scores and weights; settle pairs that occur twice."""
-    if duplicates not in ("error", "last", "mean"):
-        raise ValueError(f"duplicates: expected 'error', 'last' or 'mean', got {duplicates!r}")
-    used = [column for column in roles.values() if column]
-    frame = frame.select(used)
+def _numbers(frame: pl.DataFrame, roles: Mapping[str, str | None]) -> pl.DataFrame:
+    """Return the columns that have a role; scores and weights must be finite numbers."""
+    frame = frame.select(column for column in roles.values() if column)
     for role in ("score", "weight"):
         column = roles[role]
         if column is None:
@@ -327,60 +350,89 @@ def _clean(frame: pl.DataFrame, roles: Mapping[str, str | None], duplicates: str
         series = frame[column]
         if not series.dtype.is_numeric() and series.dtype != pl.Boolean:
             raise DataError(f"pairs: column {column!r}, the {role}, holds {series.dtype}, expected numbers")
-        bad = series.cast(pl.Float64).is_finite().fill_null(False).not_()
+        numbers = series.cast(pl.Float64)
+        bad = numbers.is_finite().fill_null(False).not_()
         if bad.any():
             row = int(bad.arg_max() or 0)
             raise DataError(
                 f"pairs: {bad.sum()} values of {column!r}, the {role}, are missing or not finite, first in row {row}"
             )
+        frame = frame.with_columns(numbers)
+    return frame
+
+
+def _settled(
+    frame: pl.DataFrame, roles: Mapping[str, str | None], duplicates: str, sides: Mapping[str, Attributes]
+) -> pl.DataFrame:
+    """Settle pairs, given by row numbers, that occur twice."""
+    if duplicates not in ("error", "last", "mean"):
+        raise ValueError(f"duplicates: expected 'error', 'last' or 'mean', got {duplicates!r}")
     query, target = str(roles["query"]), str(roles["target"])
-    frame = frame.with_columns(normal(frame[query], f"pairs, {query!r}"), normal(frame[target], f"pairs, {target!r}"))
-    twice = frame.height - frame.select(query, target).n_unique()
+    key = frame.select(pl.col(query).cast(pl.Int64) * len(sides["target"].ids) + pl.col(target)).to_series()
+    twice = len(key) - key.n_unique()
     if not twice:
         return frame
     if duplicates == "error":
-        example = frame.filter(pl.struct(query, target).is_duplicated()).row(0, named=True)
-        raise DataError(
-            f"pairs: {twice} rows repeat a pair, such as {query} {example[query]!r} with {target} {example[target]!r}; "
-            "pass duplicates='last' or 'mean'"
+        row = frame.row(int(key.is_duplicated().arg_max() or 0), named=True)
+        example = " with ".join(
+            f"{name} {sides[role].ids.at([row[name]])[0]!r}" for role, name in (("query", query), ("target", target))
         )
+        raise DataError(f"pairs: {twice} rows repeat a pair, such as {example}; pass duplicates='last' or 'mean'")
     if duplicates == "last":
         return frame.unique([query, target], keep="last", maintain_order=True)
-    return frame.group_by([query, target], maintain_order=True).agg(pl.exclude(query, target).mean())
+    return frame.group_by([query, target], maintain_order=True).agg(pl.all().mean())
+
+
+def _columns(frame: pl.DataFrame, roles: Mapping[str, str | None]) -> dict[str, Any]:
+    """Return the arrays of a data set."""
+    arrays = {role: frame[column].to_numpy() if column else None for role, column in roles.items()}
+    return arrays | {"score": np.ones(frame.height) if arrays["score"] is None else arrays["score"]}
 
 
 def _attributes(
-    role: str, column: pl.Series, name: str, source: Source | None, id_column: str | None,
+    role: str, column: pl.Series, source: Source | None, id_column: str | None,
     blocks: Sequence[Block] | Literal["guess"], label: str | None, indicator: bool,
-) -> Attributes:  # fmt: skip
+) -> tuple[Attributes, pl.Series]:  # fmt: skip
+    """Return what is known of one side, and the ids of the pairs in the kind that ``Ids.values`` has."""
     what = "queries" if role == "query" else "targets"
+    pair_ids = normal(column, f"pairs, {column.name!r}")
     if source is None:
-        if blocks != "guess" and blocks:
-            raise DataError(f"{role}_blocks: there is no table of {what} to take them from")
-        ids = Ids.of(column, what=f"pairs, {name!r}")
-        if not indicator:
-            raise DataError(f"{role}_indicator: without it, and without a table of {what}, there are no features")
-        return Attributes(ids, pl.DataFrame({"id": ids.values}), (), True, None)
-    table = read_table(source, what)
-    key = id_column or (name if name in table.columns else table.columns[0])
-    require(table, {"id": key, "label": label}, what)
-    keys = normal(table[key], f"{what}, {key!r}")
+        table, key, keys = None, "id", pair_ids[:0]
+    else:
+        table = read_table(source, what)
+        key = id_column or (column.name if column.name in table.columns else table.columns[0])
+        require(table, {"id": key, "label": label}, what)
+        keys = normal(table[key], f"{what}, {key!r}")
+    (pair_ids, keys), objects = code((pair_ids, keys), f"{what}, {key!r}")
     if keys.n_unique() < len(keys):
-        raise DataError(f"{what}: column {key!r} has ids twice, such as {keys.filter(keys.is_duplicated())[0]!r}")
-    ids = Ids.of(column, keys, what=f"{what}, {key!r}")
-    aligned = pl.DataFrame({key: ids.values}).join(
-        table.with_columns(keys.alias(key)), on=key, how="left", maintain_order="left"
-    )
-    if label is None:
-        names = {c.lower(): c for c in table.columns}
-        label = next((names[usual] for usual in ("title", "name", f"{role}_name") if usual in names), None)
-    chosen = tuple(guess(table, [key, *([label] if label else [])]) if blocks == "guess" else blocks)
-    for block in chosen:
+        twice = Ids(keys, objects).at(np.flatnonzero(keys.is_duplicated())[:1])[0]
+        raise DataError(f"{what}: column {key!r} has ids twice, such as {twice!r}")
+    ids = Ids(pl.concat([pair_ids.alias("id"), keys.alias("id")]).unique(maintain_order=True), objects)
+    aligned = pl.DataFrame({key: ids.values})
+    if table is not None:
+        aligned = aligned.join(table.with_columns(keys.alias(key)), on=key, how="left", maintain_order="left")
+    label = label or _usual_label(role, aligned)
+    chosen = tuple(guess(aligned, [key, *([label] if label else [])]) if blocks == "guess" else blocks)
+    if table is None and any(block.columns for block in chosen):
+        raise DataError(f"{role}_blocks: there is no table of {what} to take them from")
+    _check_blocks(role, aligned, chosen, indicator)
+    return Attributes(ids, aligned, chosen, indicator, label), pair_ids
+
+
+def _usual_label(role: str, table: pl.DataFrame) -> str | None:
+    names = {c.lower(): c for c in table.columns[1:]}
+    return next((names[usual] for usual in ("title", "name", f"{role}_name") if usual in names), None)
+
+
+def _check_blocks(role: str, table: pl.DataFrame, blocks: Sequence[Block], indicator: bool) -> None:
+    what = "queries" if role == "query" else "targets"
+    for block in blocks:
         require(table, {f"block {block.title!r}": c for c in block.columns}, what)
-    titles = [block.title for block in chosen]
-    if len(set(titles)) < len(titles):
-        raise DataError(f"{role}_blocks: two blocks have one name: {titles}; give them a name=")
-    return Attributes(ids, aligned, chosen, indicator, label)
+    titles = [block.title for block in blocks]
+    if len({*titles, INDICATOR, IMPLICIT}) < len(titles) + 2:
+        raise DataError(f"{role}_blocks: two blocks have one name: {[INDICATOR, IMPLICIT, *titles]}; give them a name=")
+    if not blocks and not indicator:
+        raise DataError(f"{role}_indicator: without it, and without {role}_blocks, {what} have no features")
 
 
 __all__ = ["Attributes", "Dataset"]

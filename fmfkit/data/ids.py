@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import datetime
+import decimal
+import uuid
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
 import attrs
@@ -11,7 +16,8 @@ from numpy.typing import NDArray
 
 from fmfkit.errors import DataError
 
-KINDS = {"int": pl.Int64, "str": pl.String, "bool": pl.Boolean, "float": pl.Float64, "date": pl.Date}
+KINDS = {"int": pl.Int64, "str": pl.String, "bool": pl.Boolean, "date": pl.Date}
+"""Kinds of ids that tables hold as they are; others are objects."""
 
 
 @attrs.frozen(eq=False)
@@ -19,15 +25,15 @@ class Ids:
     """The ids of one side, all different, in the order of their rows."""
 
     values: pl.Series
+    """The ids; where they are objects, such as tuples, their numbers."""
+    objects: Mapping[Hashable, int] | None = None
+    """The number of each object."""
 
     @classmethod
     def of(cls, *columns: pl.Series, what: str) -> Ids:
         """Return the different ids of some columns, in the order in which they come first."""
-        series = [normal(column, what) for column in columns]
-        kinds = {str(column.dtype) for column in series}
-        if len(kinds) > 1:
-            raise DataError(f"{what}: ids are of kind {' in one table and '.join(sorted(kinds))} in another")
-        return cls(pl.concat(series).unique(maintain_order=True).alias("id"))
+        coded, objects = code(columns, what)
+        return cls(pl.concat(coded).unique(maintain_order=True).alias("id"), objects)
 
     def __len__(self) -> int:
         """Return how many there are."""
@@ -35,7 +41,16 @@ class Ids:
 
     def rows(self, given: Any, what: str = "ids") -> NDArray[np.int32]:
         """Return the row number of each id, -1 for those that are not known."""
-        column = normal(given if isinstance(given, pl.Series) else pl.Series("id", _listed(given)), what)
+        if self.objects is not None:
+            listed = [given] if isinstance(given, tuple | frozenset) else _listed(given)
+            numbers = [self.objects.get(_hashable(value, what), -1) for value in listed]
+            column = pl.Series("id", numbers, dtype=pl.Int64)
+        else:
+            column = normal(given if isinstance(given, pl.Series) else pl.Series("id", _listed(given)), what)
+        return self.rows_of_values(column, what)
+
+    def rows_of_values(self, column: pl.Series, what: str = "ids") -> NDArray[np.int32]:
+        """Return the row number of each of ``values``, -1 for what is not among them."""
         if len(column) == 0:
             return np.zeros(0, np.int32)
         if column.dtype != self.values.dtype:
@@ -50,7 +65,7 @@ class Ids:
         """Return the row numbers of ids that must be known."""
         rows = self.rows(given, what)
         if (rows < 0).any():
-            unknown = [given[n] for n in np.flatnonzero(rows < 0)[:3]]
+            unknown = [_listed(given)[n] for n in np.flatnonzero(rows < 0)[:3]]
             raise DataError(
                 f"{what}: {int((rows < 0).sum())} ids are not known, such as {', '.join(map(repr, unknown))}"
             )
@@ -60,28 +75,89 @@ class Ids:
         """Return the ids of row numbers; None for -1."""
         flat = np.asarray(rows).ravel()
         found = self.values.gather(np.maximum(flat, 0)).to_list()
+        if self.objects is not None:
+            objects = list(self.objects)
+            found = [objects[number] for number in found]
         return [value if row >= 0 else None for value, row in zip(found, flat, strict=True)]
+
+    def column(self, rows: Any, name: str = "id") -> pl.Series:
+        """Return the ids of row numbers as a column, objects as text."""
+        if self.objects is not None:
+            return pl.Series(name, [None if value is None else str(value) for value in self.at(rows)], pl.String)
+        return pl.Series(name, self.at(rows), dtype=self.values.dtype)
+
+    @property
+    def names(self) -> pl.Series:
+        """The ids as text."""
+        return self.column(np.arange(len(self))).cast(pl.String)
+
+    def followed_by(self, other: Ids) -> Ids:
+        """Return these ids and those of ``other`` that are not among them."""
+        if (self.objects is None) != (other.objects is None) or self.values.dtype != other.values.dtype:
+            raise DataError(
+                f"ids are of another kind than before: {other.at([0])[0]!r} where there was {self.at([0])[0]!r}"
+            )
+        new = other.at(np.flatnonzero(self.rows_of(other) < 0))
+        if self.objects is None:
+            return Ids(pl.concat([self.values, pl.Series("id", new, dtype=self.values.dtype)]))
+        both = {value: number for number, value in enumerate([*self.objects, *new])}
+        numbers = range(len(self.objects), len(both))
+        return Ids(pl.concat([self.values, pl.Series("id", numbers, dtype=pl.Int64)]), both)
+
+    def rows_of(self, other: Ids) -> NDArray[np.int32]:
+        """Return the row number here of each of other ids, -1 for those that are not known."""
+        return self.rows(other.at(range(len(other))) if other.objects is not None else other.values)
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON can hold it."""
-        kind = next((kind for kind, dtype in KINDS.items() if dtype == self.values.dtype), None)
-        if kind is None:
-            raise DataError(f"ids of kind {self.values.dtype} cannot be saved; use whole numbers or text")
+        if self.objects is not None:
+            return {"kind": "object", "values": [_tagged(value) for value in self.at(range(len(self)))]}
+        kind = next(kind for kind, dtype in KINDS.items() if dtype == self.values.dtype)
         values = self.values.cast(pl.String) if kind == "date" else self.values
         return {"kind": kind, "values": values.to_list()}
 
     @classmethod
     def from_json(cls, given: dict[str, Any]) -> Ids:
         """Return what ``to_json`` told."""
+        if given["kind"] == "object":
+            return cls.of(pl.Series("id", [_untagged(value) for value in given["values"]], dtype=pl.Object), what="ids")
         if given["kind"] == "date":
             return cls(pl.Series("id", given["values"], dtype=pl.String).str.to_date())
         return cls(pl.Series("id", given["values"], dtype=KINDS[given["kind"]]))
 
 
 def _listed(given: Any) -> Any:
+    """Return ids as something with a length; a lone id as a list of one."""
     if isinstance(given, str | bytes) or not hasattr(given, "__len__"):
         return [given]
     return given
+
+
+def _hashable(value: Any, what: str) -> Any:
+    """Return a value that can be looked up: lists, which is how tables hold tuples, as tuples."""
+    if isinstance(value, list):
+        return tuple(_hashable(part, what) for part in value)
+    try:
+        hash(value)
+    except TypeError:
+        raise DataError(f"{what}: an id must be hashable, {value!r} is not") from None
+    return value
+
+
+def code(columns: tuple[pl.Series, ...], what: str) -> tuple[list[pl.Series], dict[Hashable, int] | None]:
+    """Return columns of ids in one kind that tables can join on, and the number of each object, where they are such."""
+    columns = tuple(normal(column, what) for column in columns)
+    kinds = {str(column.dtype) for column in columns}
+    if len(kinds) > 1:
+        raise DataError(f"{what}: ids are of kind {' in one table and '.join(sorted(kinds))} in another")
+    if columns[0].dtype in KINDS.values():
+        return list(columns), None
+    objects: dict[Hashable, int] = {}
+    coded = []
+    for column in columns:
+        numbers = [objects.setdefault(_hashable(value, what), len(objects)) for value in column.to_list()]
+        coded.append(pl.Series(column.name, numbers, dtype=pl.Int64))
+    return coded, objects
 
 
 def normal(column: pl.Series, what: str) -> pl.Series:
@@ -97,6 +173,42 @@ def normal(column: pl.Series, what: str) -> pl.Series:
             f"{what}: ids are numbers with a fraction, such as {column.filter(column != column.round())[0]}"
         )
     return column.cast(pl.Int64) if column.dtype.is_float() else column
+
+
+SAVED: dict[str, tuple[type, Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "datetime": (datetime.datetime, datetime.datetime.isoformat, datetime.datetime.fromisoformat),
+    "date": (datetime.date, datetime.date.isoformat, datetime.date.fromisoformat),
+    "time": (datetime.time, datetime.time.isoformat, datetime.time.fromisoformat),
+    "bytes": (bytes, lambda value: base64.b64encode(value).decode(), base64.b64decode),
+    "uuid": (uuid.UUID, str, uuid.UUID),
+    "decimal": (decimal.Decimal, str, decimal.Decimal),
+    "tuple": (tuple, lambda value: [_tagged(part) for part in value], lambda parts: tuple(map(_untagged, parts))),
+    "set": (
+        frozenset,
+        lambda value: sorted((_tagged(part) for part in value), key=str),
+        lambda parts: frozenset(map(_untagged, parts)),
+    ),
+}
+"""Objects that a file can hold: their class, how they are written in JSON, how they are read."""
+
+
+def _tagged(value: Any) -> Any:
+    if value is None or type(value) in (int, float, str, bool):
+        return value
+    for tag, (kind, write, _) in SAVED.items():
+        if type(value) is kind:
+            return {tag: write(value)}
+    raise DataError(
+        f"ids of kind {type(value).__name__}, such as {value!r}, cannot be saved; "
+        f"those that can are int, str, bool, float, {', '.join(SAVED)}"
+    )
+
+
+def _untagged(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    ((tag, written),) = value.items()
+    return SAVED[tag][2](written)
 
 
 __all__ = ["Ids"]

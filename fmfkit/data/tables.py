@@ -66,8 +66,7 @@ def _read_file(path: Path) -> pl.DataFrame:
 def _from_columns(columns: Mapping[str, Any], name: str) -> pl.DataFrame:
     made: dict[str, Any] = {}
     for column, values in columns.items():
-        mixed = isinstance(values, list | tuple) and len(set(map(type, values))) > 1
-        array = values.to_numpy() if isinstance(values, pl.Series) else np.asarray(values, object if mixed else None)
+        array = values.to_numpy() if isinstance(values, pl.Series) else _array(values)
         if array.ndim != 1:
             raise DataError(f"{name}: column {column!r} is not flat: its shape is {array.shape}")
         made[str(column)] = _series(str(column), array, name)
@@ -75,6 +74,17 @@ def _from_columns(columns: Mapping[str, Any], name: str) -> pl.DataFrame:
     if len(set(lengths.values())) > 1:
         raise DataError(f"{name}: columns differ in length: {lengths}")
     return pl.DataFrame(made)
+
+
+def _array(values: Any) -> Any:
+    """Return values as an array, flat if they are tuples or of several kinds."""
+    if isinstance(values, list | tuple):
+        kinds = set(map(type, values))
+        if len(kinds) > 1 or tuple in kinds:
+            flat = np.empty(len(values), object)
+            flat[:] = values
+            return flat
+    return np.asarray(values)
 
 
 def _series(column: str, array: Any, name: str) -> pl.Series:
@@ -86,7 +96,7 @@ def _series(column: str, array: Any, name: str) -> pl.Series:
         names = sorted(kind.__name__ for kind in kinds)
         raise DataError(f"{name}: column {column!r} mixes values of kinds {names}; make them one kind")
     try:
-        return pl.Series(column, values, strict=True)
+        return pl.Series(column, values, dtype=pl.Object if tuple in kinds else None, strict=True)
     except (TypeError, pl.exceptions.PolarsError) as error:
         raise DataError(f"{name}: column {column!r} holds values that make no column ({error})") from None
 

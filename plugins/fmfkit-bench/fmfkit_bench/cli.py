@@ -8,14 +8,14 @@ import time
 
 import attrs
 import click
-from fmfkit_bench import footprint, growth, machine, plain, shapes, speed, targets
+from fmfkit_bench import accuracy, footprint, growth, machine, plain, real, shapes, speed, targets
 
 import fmfkit
 
 
 @click.group()
 def bench() -> None:
-    """Measure solvers on generated data."""
+    """Measure fmfkit: solvers on generated data, models on real data."""
 
 
 _shape = click.option(
@@ -195,3 +195,34 @@ def data_command(names: tuple[str, ...], scale: float, rank: int, seed: int, rou
             run = speed.Run()
             fmfkit.fit(shape.problem(rank, features=features), rounds=rounds, seed=seed, callbacks=run.watch(shape))
             click.echo(f"  {label:18} best test error {min(run.test_error):.5f}")
+
+
+@bench.command("accuracy")
+@click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False))
+@_rank
+@_seed
+@click.option("--trials", default=40, show_default=True, type=click.IntRange(1), help="Settings to try for each model.")
+@click.option("--rounds", default=50, show_default=True, type=click.IntRange(1), help="Rounds of each trial, at most.")
+@click.option(
+    "--ratio", default=20.0, show_default=True, type=click.FloatRange(0, min_open=True),
+    help="Negatives for each pair of data with positives only.",
+)  # fmt: skip
+@click.option("--threads", type=click.IntRange(1, 1024), help="Threads; all processors by default.")
+@click.option("--json", "path", type=click.Path(dir_okay=False, writable=True), help="Also write the outcomes here.")
+def accuracy_command(
+    files: tuple[str, ...], rank: int, seed: int, trials: int, rounds: int, ratio: float, threads: int | None,
+    path: str | None,
+) -> None:  # fmt: skip
+    """Search settings on a part of the training pairs of .npz FILES, train, and measure on their test pairs.
+
+    With features and without. Ratings are judged by the RMSE; positives only, by how often the best target is right.
+    """
+    outcomes: list[accuracy.Outcome] = []
+    for file in files:
+        outcomes += accuracy.measure(
+            real.load(file), rank=rank, trials=trials, rounds=rounds, ratio=ratio, seed=seed, threads=threads, say=_say
+        )
+    click.echo(accuracy.table(outcomes))
+    if path:
+        with open(path, "w", encoding="utf-8") as written:
+            json.dump([attrs.asdict(outcome) for outcome in outcomes], written, indent=2, default=repr)

@@ -8,4 +8,4 @@ from fmfkit import Spec, hookimpl
 @hookimpl
 def fmfkit_commands() -> list[Spec]:
     """Offer ``fmfkit bench``."""
-    return [Spec("bench", "fmfkit_bench.cli:bench", "Measure solvers on generated data.")]
+    return [Spec("bench", "fmfkit_bench.cli:bench", "Measure solvers on generated data, and models on real data.")]

@@ -1,0 +1,153 @@
+"""What a data set holds, and what is probably wrong with it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from fmfkit.data.blocks import Numeric, Precomputed
+from fmfkit.data.encoder import Encoder, SideEncoder
+
+if TYPE_CHECKING:
+    from fmfkit.data.dataset import Dataset
+
+LARGE = 20.0
+"""Values above it, beside indicators of 1, are taken for a feature that nobody scaled."""
+
+
+@attrs.frozen
+class BlockReport:
+    """One feature block."""
+
+    side: str
+    name: str
+    kind: str
+    features: int
+    nonzeros: int
+    density: float
+    """The share of its values that are not zero."""
+    without: int
+    """Instances that have none of its features."""
+
+
+@attrs.frozen
+class Report:
+    """What ``Dataset.report`` found; print it."""
+
+    pairs: int
+    queries: int
+    targets: int
+    cold_queries: int
+    """Queries without a pair."""
+    cold_targets: int
+    scores: tuple[float, float, float]
+    """The least, the mean and the largest score."""
+    blocks: tuple[BlockReport, ...]
+    warnings: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """Return it for people."""
+        least, mean, most = self.scores
+        lines = [
+            f"{self.pairs} pairs of {self.queries} queries ({self.cold_queries} without pairs) and "
+            f"{self.targets} targets ({self.cold_targets} without); scores {least:g} to {most:g}, mean {mean:.4g}",
+            f"{'block':28} {'kind':12} {'features':>9} {'non-zeros':>10} {'density':>9} {'rows without':>13}",
+        ]
+        for block in self.blocks:
+            lines.append(
+                f"{block.side + '.' + block.name:28} {block.kind:12} {block.features:9} {block.nonzeros:10} "
+                f"{block.density:9.2g} {block.without:13}"
+            )
+        return "\n".join([*lines, *(f"warning: {warning}" for warning in self.warnings)])
+
+
+def report(data: Dataset, test: Dataset | None = None) -> Report:
+    """Look at a data set, and at the part that it will be tested on."""
+    encoder = Encoder.learn(data)
+    sides = encoder.features(data)
+    blocks: list[BlockReport] = []
+    warnings: list[str] = []
+    for side, learnt, matrices in zip(("query", "target"), (encoder.queries, encoder.targets), sides, strict=True):
+        kinds = {known.block.title: known.block.kind for known in learnt.blocks}
+        for name, matrix in matrices.items():
+            blocks.append(_block(side, name, kinds.get(name, name), matrix))
+        warnings += _doubts(side, learnt, matrices)
+    if test is not None:
+        warnings += _leaks(data, test, encoder, sides[0])
+    met = [np.unique(rows) for rows in (data.query, data.target)]
+    return Report(
+        pairs=len(data), queries=data.shape[0], targets=data.shape[1], cold_queries=data.shape[0] - len(met[0]),
+        cold_targets=data.shape[1] - len(met[1]),
+        scores=(float(data.score.min()), float(data.score.mean()), float(data.score.max())), blocks=tuple(blocks),
+        warnings=tuple(warnings),
+    )  # fmt: skip
+
+
+def _block(side: str, name: str, kind: str, matrix: sp.csr_array) -> BlockReport:
+    rows, columns = matrix.shape
+    return BlockReport(
+        side=side, name=name, kind=kind, features=columns, nonzeros=matrix.nnz,
+        density=matrix.nnz / max(rows * columns, 1), without=int((np.diff(matrix.indptr) == 0).sum()),
+    )  # fmt: skip
+
+
+def _doubts(side: str, encoder: SideEncoder, matrices: dict[str, sp.csr_array]) -> list[str]:
+    """Return what looks like a mistake in the features of one side."""
+    found = []
+    if not encoder.indicator:
+        found.append(f"{side}: no indicators; instances with equal features cannot be told apart, however many pairs")
+    for learnt in encoder.blocks:
+        block, matrix = learnt.block, matrices[learnt.block.title]
+        name = f"{side}.{block.title}"
+        if not matrix.nnz:
+            found.append(f"{name}: no instance has a feature of it: it is empty, constant, or its ids match none")
+            continue
+        if constant := _constant(matrix):
+            told = ", ".join(repr(learnt.features[column]) for column in constant[:3])
+            found.append(f"{name}: the same for all instances, so it tells nothing: {told}")
+        scale = float(np.abs(matrix.data).max())
+        if scale > LARGE:
+            remedy = "normalise='rows'" if isinstance(block, Precomputed | Numeric) else "normalise='root'"
+            found.append(f"{name}: values up to {scale:.4g}, beside indicators of 1; scale them, or use {remedy}")
+    return found
+
+
+def _constant(matrix: sp.csr_array) -> list[int]:
+    """Return the columns that have one value in all of several rows."""
+    if matrix.shape[0] < 2:
+        return []
+    columns = matrix.tocsc()
+    full = np.flatnonzero(np.diff(columns.indptr) == matrix.shape[0])
+    return [int(j) for j in full if np.ptp(columns.data[columns.indptr[j] : columns.indptr[j + 1]]) == 0]
+
+
+def _leaks(data: Dataset, test: Dataset, encoder: Encoder, X: dict[str, sp.csr_array]) -> list[str]:
+    """Return where test pairs are known to training."""
+    found = []
+    both = _among(data.matrix, test)
+    if both:
+        also = ", and implicit feedback tells of them" if encoder.implicit else ""
+        found.append(f"{both} of {len(test)} test pairs are in the training data too{also}: take parts that are apart")
+    for learnt in encoder.queries.blocks:
+        matrix = X[learnt.block.title]
+        if isinstance(learnt.block, Precomputed) and matrix.shape[1] == data.shape[1] and len(data):
+            known, told = _among(matrix, data) / len(data), _among(matrix, test)
+            if known > 0.5 and told > 0.1 * len(test):
+                found.append(
+                    f"query.{learnt.block.title}: looks like implicit feedback made from all pairs: it tells of {told} "
+                    f"of {len(test)} test pairs; make it from the training pairs alone, as implicit=True does"
+                )
+    return found
+
+
+def _among(matrix: sp.csr_array, data: Dataset) -> int:
+    """Return how many pairs of ``data`` a matrix holds."""
+    values: NDArray[Any] = np.asarray(matrix[data.query, data.target])
+    return int(np.count_nonzero(values))
+
+
+__all__ = ["BlockReport", "Report", "report"]
