@@ -43,6 +43,7 @@ class ModelConfig:
     rank: int = attrs.field(default=32, validator=validators.ge(1))
     loss: str = "square"
     l2: float = attrs.field(default=0.5, validator=validators.ge(0))
+    scale: Literal["observations", "uniform"] = "observations"
     bias_l2: float = attrs.field(default=5.0, validator=validators.ge(0))
     strengths: dict[str, float] = attrs.field(factory=dict)
     negatives: float = attrs.field(default=0.0, validator=validators.ge(0))

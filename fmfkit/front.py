@@ -63,8 +63,13 @@ class FMF:
     rank: int = 32
     loss: Loss | str = "square"
     l2: float = attrs.field(default=0.5, converter=float, validator=validators.ge(0))
-    """The strength of the factors' penalty, scaled by how often a feature is observed. The default suits some hundred
-    thousand pairs; the more pairs, the less is needed."""
+    """The strength of the factors' penalty. The default suits some hundred thousand ratings; the more there are, the
+    less is needed."""
+    scale: Literal["observations", "uniform"] = attrs.field(
+        default="observations", validator=validators.in_(("observations", "uniform"))
+    )
+    """Whether ``l2`` is multiplied by how often a feature is observed, which is better for ratings, or the same for all
+    features, which is better for data that has positives only."""
     bias_l2: float = attrs.field(default=5.0, converter=float, validator=validators.ge(0))
     """The strength of the biases' penalty, the same for every feature: as if each had been seen so many times more,
     without effect."""
@@ -100,8 +105,8 @@ class FMF:
     def _regularization(self, encoder: Encoder) -> Regularization:
         query, target = encoder.strengths(self.strengths)
         return Regularization(
-            P=ElasticNet(l2=self.l2, blocks=query),
-            Q=ElasticNet(l2=self.l2, blocks=target),
+            P=ElasticNet(l2=self.l2, blocks=query, scale=self.scale),
+            Q=ElasticNet(l2=self.l2, blocks=target, scale=self.scale),
             query_bias=ElasticNet(l2=self.bias_l2, blocks=query, scale="uniform"),
             target_bias=ElasticNet(l2=self.bias_l2, blocks=target, scale="uniform"),
         )

@@ -10,7 +10,7 @@ import attrs
 import numpy as np
 
 from fmfkit.checks import whole
-from fmfkit.data.dataset import INDICATOR, Dataset
+from fmfkit.data.dataset import Dataset
 from fmfkit.data.encoder import Encoder
 from fmfkit.fitting import RoundEvent
 from fmfkit.recommender import better, default_metrics
@@ -76,7 +76,7 @@ def search(
     found: list[Trial] = []
     watch = _Stopped(callbacks)
     for n in range(trials):
-        tried = settings if n == 0 else _step(Tuned(metric, tuple(found)).best, settings, rng, n)
+        tried = settings if n == 0 else _step(Tuned(metric, tuple(found)).best, rng, n)
         trained = attrs.evolve(tried, rounds=front.rounds).fit(
             train, validate=held_out, metric=metric, progress=False, callbacks=watch
         )
@@ -104,20 +104,20 @@ class _Stopped:
 
 
 def _settings(front: FMF, encoder: Encoder) -> FMF:
-    """Return the settings with all strengths said, but for the indicators', which l2 is for."""
+    """Return the settings with all strengths said; but for the indicators of a side that has no other block."""
     strengths = {
         f"{side}.{name}": strength
         for side, blocks in zip(("query", "target"), encoder.strengths(front.strengths), strict=True)
         for name, strength in blocks.items()
-        if name != INDICATOR or f"{side}.{name}" in front.strengths
+        if len(blocks) > 1 or f"{side}.{name}" in front.strengths
     }
     return attrs.evolve(front, strengths=strengths)
 
 
-def _step(best: FMF, first: FMF, rng: np.random.Generator, n: int) -> FMF:
+def _step(best: FMF, rng: np.random.Generator, n: int) -> FMF:
     """Return settings some steps away from the best: one to three of them, by a factor each."""
     spread = max(NARROWEST, WIDEST * NARROWING**n)
-    names = ["l2", "bias_l2", *(name for name in first.strengths if not name.endswith(f".{INDICATOR}"))]
+    names = ["l2", "bias_l2", *best.strengths]
     chosen = rng.choice(names, size=min(len(names), int(rng.integers(1, 4))), replace=False)
     factor = {str(name): float(np.exp(spread * rng.normal())) for name in chosen}
     strengths = {name: value * factor.get(name, 1.0) for name, value in best.strengths.items()}

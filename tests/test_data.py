@@ -19,6 +19,7 @@ from fmfkit.data import (
     read_table,
 )
 from fmfkit.data.blocks import Instances
+from fmfkit.data.dataset import draw_pairs
 from fmfkit.data.encoder import Encoder
 from fmfkit.errors import DataError
 
@@ -219,6 +220,21 @@ def test_negatives_are_new_pairs_in_the_ratio_asked_for(by):
     assert (sampled.only(np.arange(len(sampled))[::-1]).matrix != train.matrix).nnz == 0
     again = train.with_negatives(3, by=by, known=whole, seed=5)
     np.testing.assert_array_equal(again.target, sampled.target)
+
+
+@pytest.mark.parametrize("wanted", [1, 8], ids=["by trial", "by order"])
+def test_targets_are_drawn_by_weight_and_those_of_weight_0_never(wanted):
+    weight = np.array([0.0] + [1.0] * 10 + [3.0] * 10)
+    taken = np.arange(4000) * 21 + 1  # target 1 is taken everywhere
+    keys = draw_pairs(np.full(4000, float(wanted)), weight, taken, np.random.default_rng(0))
+    assert len(set(keys.tolist())) == 4000 * wanted
+    count = np.bincount(keys % 21, minlength=21)
+    assert count[:2].tolist() == [0, 0]
+    ratio = count[11:].mean() / count[2:11].mean()
+    if wanted == 1:
+        assert 2.7 < ratio < 3.3
+    else:  # without replacement the heavy run out
+        assert 1.2 < ratio < 2.7
 
 
 def test_a_query_paired_with_nearly_all_has_fewer_negatives():

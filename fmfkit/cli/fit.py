@@ -52,6 +52,13 @@ SPLITS = {
 @click.option("--rank", default=32, show_default=True, type=click.IntRange(1), help="Latent dimensions.")
 @click.option("--loss", default="square", show_default=True, help="Loss, by name: see `fmfkit plugins`.")
 @click.option("--l2", default=0.5, show_default=True, type=click.FloatRange(0), help="Strength of the penalty.")
+@click.option(
+    "--scale",
+    default="observations",
+    show_default=True,
+    type=click.Choice(["observations", "uniform"]),
+    help="Whether it grows with how often a feature is observed: better for ratings; uniform for positives only.",
+)
 @click.option("--bias-l2", default=5.0, show_default=True, type=click.FloatRange(0), help="The same for the biases.")
 @click.option(
     "--strength",
@@ -165,7 +172,7 @@ def _config(pairs: str, options: dict[str, Any]) -> FitConfig:
 
 def _front(model: ModelConfig, threads: int | None) -> FMF:
     """Return the settings."""
-    names = ("rank", "loss", "l2", "bias_l2", "strengths", "rounds", "seed")
+    names = ("rank", "loss", "l2", "scale", "bias_l2", "strengths", "rounds", "seed")
     negatives = Negatives(ratio=model.negatives, fresh=model.fresh) if model.negatives else None
     return FMF(threads=threads, negatives=negatives, **{name: getattr(model, name) for name in names})
 

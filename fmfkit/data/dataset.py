@@ -230,11 +230,13 @@ class Dataset:
         if by not in ("uniform", "popularity"):
             raise ValueError(f"by: expected 'uniform' or 'popularity', got {by!r}")
         other = known.matrix if isinstance(known, Dataset) else known
-        taken = np.unique(pair_keys(self.query, self.target, self.shape))
+        taken = pair_keys(self.query, self.target, self.shape)
         if other is not None:
             query, target = other.nonzero()
-            taken = np.union1d(taken, pair_keys(query, target, self.shape))
-        drawn = _draw_negatives(self, ratio, by == "popularity", np.random.default_rng(seed), taken)
+            taken = np.append(taken, pair_keys(query, target, self.shape))
+        weight = np.bincount(self.target, minlength=self.shape[1]) if by == "popularity" else np.ones(self.shape[1])
+        wanted = np.ceil(ratio * np.bincount(self.query, minlength=self.shape[0]))
+        drawn = draw_pairs(wanted, weight, _different(taken), np.random.default_rng(seed))
         query, target = np.divmod(drawn, self.shape[1])
         return attrs.evolve(
             self, query=np.append(self.query, query.astype(np.int32)),
@@ -289,26 +291,70 @@ def pair_keys(query: NDArray[Any], target: NDArray[Any], shape: tuple[int, int])
     return np.asarray(query.astype(np.int64) * shape[1] + target)
 
 
-def _draw_negatives(
-    data: Dataset, ratio: float, popular: bool, rng: np.random.Generator, taken: NDArray[np.int64]
+def _different(keys: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return different keys in order; NumPy's ``unique`` is slower by far."""
+    keys = np.sort(keys)
+    return keys[np.append(True, keys[1:] != keys[:-1])] if keys.size else keys
+
+
+def _missing(keys: NDArray[np.int64], taken: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Tell which keys are not among ``taken``, which is in order."""
+    place = np.searchsorted(taken, keys)
+    return np.asarray(np.append(taken, -1)[place] != keys)
+
+
+def draw_pairs(
+    wanted: NDArray[np.float64], weight: NDArray[Any], taken: NDArray[np.int64], rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Return the keys of pairs that are not taken, all different, about ``ratio`` for each pair of a query."""
-    targets = data.shape[1]
-    free = targets - np.bincount(taken // targets, minlength=data.shape[0])
-    wanted = np.minimum(np.ceil(ratio * np.bincount(data.query, minlength=data.shape[0])), free).astype(np.int64)
-    weight = np.bincount(data.target, minlength=targets) if popular else np.ones(targets)
+    """Return the keys of different pairs that are not ``taken``, as many of each query as wanted, if there are.
+
+    Targets are drawn by ``weight``, without replacement; those of weight 0 never.
+    """
+    targets = len(weight)
+    possible = weight > 0
+    used = np.bincount(taken[possible[taken % targets]] // targets, minlength=len(wanted))
+    wanted = np.minimum(wanted, possible.sum() - used).astype(np.int64)
+    dense = wanted > 0.1 * (possible.sum() - used)  # trial and error would take long
+    sparse = _draw_by_trial(np.where(dense, 0, wanted), weight, taken, rng)
+    return np.sort(np.append(sparse, _draw_by_order(np.where(dense, wanted, 0), weight, taken, rng)))
+
+
+def _draw_by_trial(
+    wanted: NDArray[np.int64], weight: NDArray[Any], taken: NDArray[np.int64], rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Draw targets, and draw again where one is taken."""
+    targets = len(weight)
     share = np.cumsum(weight) / weight.sum()
-    found = np.zeros(0, np.int64)
-    missing = wanted.copy()
-    for _ in range(50):  # a query whose popular targets are all taken ends with fewer
-        query = np.repeat(np.arange(data.shape[0]), missing)
+    found, missing = np.zeros(0, np.int64), wanted
+    for _ in range(50):  # a query whose popular targets are nearly all taken may end with fewer
+        query = np.repeat(np.arange(len(wanted)), missing)
         key = query * targets + np.searchsorted(share, rng.random(len(query)), side="right").clip(0, targets - 1)
-        fresh = np.setdiff1d(key, np.concatenate([taken, found]))
-        found = np.concatenate([found, fresh])
-        missing = wanted - np.bincount(found // targets, minlength=data.shape[0])
+        key = _different(key)
+        found = np.sort(np.append(found, key[_missing(key, taken) & _missing(key, found)]))
+        missing = wanted - np.bincount(found // targets, minlength=len(wanted))
         if not missing.any():
             break
-    return np.sort(found)
+    return found
+
+
+def _draw_by_order(
+    wanted: NDArray[np.int64], weight: NDArray[Any], taken: NDArray[np.int64], rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Give every target a random time, the sooner the heavier, and take the first of those that are free."""
+    targets, found = len(weight), [np.zeros(0, np.int64)]
+    rows = np.flatnonzero(wanted)
+    with np.errstate(divide="ignore"):
+        slowness = 1 / weight
+    for part in np.array_split(rows, 1 + len(rows) * targets // 4_000_000):
+        times = rng.standard_exponential((len(part), targets)) * slowness
+        place = np.full(len(wanted), -1)
+        place[part] = np.arange(len(part))
+        known = taken[place[taken // targets] >= 0]
+        times[place[known // targets], known % targets] = np.inf
+        order = np.argsort(times, axis=1)
+        first = np.arange(targets) < wanted[part][:, None]
+        found.append((part[:, None] * targets + order)[first])
+    return np.concatenate(found)
 
 
 def _share(share: float) -> float:

@@ -37,30 +37,32 @@ def measure(
     """Search settings on a part of the training pairs, train on all of them, and look at the test part once."""
     front = FMF(rank=rank, rounds=rounds, seed=seed, threads=threads)
     if real.positives_only:
-        front = attrs.evolve(front, loss="logistic", l2=0.02, bias_l2=1.0, negatives=Negatives(ratio=ratio))
-    return [
-        _one(real, front, data, features, trials, seed, say) for features, data in ((False, real.plain), (True, real.train))
-    ]  # fmt: skip
+        front = attrs.evolve(
+            front, loss="logistic", scale="uniform", l2=1.0, bias_l2=1.0, negatives=Negatives(ratio=ratio)
+        )
+    outcomes = []
+    for features, train, test in ((False, real.plain_train, real.plain_test), (True, real.train, real.test)):
+        outcomes.append(_one(real, front, features, train, test, trials, seed))
+        say(
+            f"{real.name}, {'with' if features else 'without'} features: {outcomes[-1].metric} "
+            f"{outcomes[-1].test:.4f}, {outcomes[-1].settings}"
+        )
+    return outcomes
 
 
-def _one(
-    real: Real, front: FMF, data: Dataset, features: bool, trials: int, seed: int, say: Callable[[str], None]
-) -> Outcome:
+def _one(real: Real, front: FMF, features: bool, train: Dataset, test: Dataset, trials: int, seed: int) -> Outcome:
     metric = METRICS[real.positives_only]
-    train, held_out = real.parts(data, seed)
+    part, held_out = real.parts(train, seed)
     began = time.perf_counter()
-    tuned = front.tune(train, trials=trials, validate=held_out, metric=metric, progress=False)
+    tuned = front.tune(part, trials=trials, validate=held_out, metric=metric, progress=False)
     searched = time.perf_counter()
-    trained = tuned.best.fit(data, progress=False)
+    trained = tuned.best.fit(train, progress=False)
     done = time.perf_counter()
-    test = data.with_pairs({"query": real.test.query, "target": real.test.target, "score": real.test.score})
-    outcome = Outcome(
+    return Outcome(
         data=real.name, features=features, metric=metric, validation=tuned.value,
         test=trained.evaluate(test, metric)[metric], settings=tuned.best, search_seconds=searched - began,
         train_seconds=done - searched,
     )  # fmt: skip
-    say(f"{real.name}, {'with' if features else 'without'} features: {metric} {outcome.test:.4f}, {tuned.best}")
-    return outcome
 
 
 def table(outcomes: list[Outcome]) -> str:

@@ -28,8 +28,9 @@ class Real:
     name: str
     train: Dataset
     test: Dataset
-    plain: Dataset
+    plain_train: Dataset
     """The training part without features."""
+    plain_test: Dataset
 
     @property
     def positives_only(self) -> bool:
@@ -39,10 +40,11 @@ class Real:
     @property
     def cold(self) -> Literal["query", "target"] | None:
         """The side whose instances in the test part are new, if most of its pairs have such."""
-        for side in ("query", "target"):
+        sides: tuple[Literal["query", "target"], ...] = ("query", "target")
+        for side in sides:
             known = np.unique(getattr(self.train, side))
             if np.isin(getattr(self.test, side), known).mean() < 0.5:
-                return side  # type: ignore[return-value]
+                return side
         return None
 
     def parts(self, data: Dataset, seed: int) -> tuple[Dataset, Dataset]:
@@ -55,12 +57,7 @@ def load(path: str | os.PathLike[str]) -> Real:
     """Read a file."""
     with np.load(path) as file:
         given = dict(file)
-    matrices = {
-        side: sp.csr_array(
-            (given[f"{side}_data"], given[f"{side}_indices"], given[f"{side}_indptr"]), shape=tuple(given[f"{side}_shape"])
-        )
-        for side in ("X", "Z")
-    }  # fmt: skip
+    matrices = {side: _matrix(given, side) for side in ("X", "Z")}
     blocks = {side: _blocks(given, side, matrices[side]) for side in matrices}
     pairs = {
         "query": np.concatenate([given["train_rows"], given["test_rows"]]),
@@ -68,13 +65,19 @@ def load(path: str | os.PathLike[str]) -> Real:
         "score": np.concatenate([given["train_vals"], given["test_vals"]]).astype(np.float64),
     }
     tables: dict[str, Any] = {
-        "queries": {"query": np.arange(matrices["X"].shape[0])}, "targets": {"target": np.arange(matrices["Z"].shape[0])}
-    }  # fmt: skip
+        "queries": {"query": np.arange(matrices["X"].shape[0])},
+        "targets": {"target": np.arange(matrices["Z"].shape[0])},
+    }
     test = np.arange(len(pairs["query"])) >= len(given["train_rows"])
     implicit = any(name in FROM_TRAINING for name in given["X_block_names"])
     whole = Dataset.of(pairs, **tables, query_blocks=blocks["X"], target_blocks=blocks["Z"], implicit=implicit)
     plain = Dataset.of(pairs, **tables, query_blocks=[], target_blocks=[])
-    return Real(Path(path).stem, whole.only(~test), whole.only(test), plain.only(~test))
+    return Real(Path(path).stem, whole.only(~test), whole.only(test), plain.only(~test), plain.only(test))
+
+
+def _matrix(given: dict[str, Any], side: str) -> sp.csr_array:
+    data, indices, indptr, shape = (given[f"{side}_{part}"] for part in ("data", "indices", "indptr", "shape"))
+    return sp.csr_array((data, indices, indptr), shape=tuple(shape))
 
 
 def _blocks(given: dict[str, Any], side: str, matrix: sp.csr_array) -> list[Block]:
