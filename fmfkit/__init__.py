@@ -17,6 +17,7 @@ _HOME = {
     "RoundEvent": "fmfkit.fitting",
     "Model": "fmfkit.model",
     "FMF": "fmfkit.front",
+    "Negatives": "fmfkit.front",
     "Recommender": "fmfkit.recommender",
     "Dataset": "fmfkit.data",
     "State": "fmfkit.state",
@@ -36,7 +37,7 @@ _HOME = {
 _MODULES = ("callbacks", "data", "errors", "losses", "metrics", "regularizers", "schedulers", "solvers")
 
 __all__ = [  # noqa: RUF022 - by theme
-    "FMF", "Recommender", "Dataset",
+    "FMF", "Negatives", "Recommender", "Dataset",
     "Problem", "fit", "Model", "State", "RoundRecord", "RoundReport", "RoundEvent", "Quantiles",
     "losses", "regularizers", "schedulers", "solvers", "callbacks", "data", "metrics", "errors",
     "Loss", "Regularizer", "PartitionScheduler", "Partition", "Solver",
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
     from fmfkit._native import build_info
     from fmfkit.data import Dataset
     from fmfkit.fitting import RoundEvent, fit
-    from fmfkit.front import FMF
+    from fmfkit.front import FMF, Negatives
     from fmfkit.hookspecs import Spec, hookimpl
     from fmfkit.interfaces import Loss, Partition, PartitionScheduler, Regularizer, Solver
     from fmfkit.model import Model

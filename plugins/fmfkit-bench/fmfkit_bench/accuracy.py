@@ -8,8 +8,7 @@ from collections.abc import Callable
 import attrs
 from fmfkit_bench.real import Real
 
-from fmfkit import FMF, Dataset
-from fmfkit.front import Negatives
+from fmfkit import FMF, Dataset, Negatives
 
 METRICS = {True: "precision@1", False: "rmse"}
 """By whether data has positives only."""

@@ -8,7 +8,7 @@ import time
 
 import attrs
 import click
-from fmfkit_bench import accuracy, footprint, growth, machine, plain, real, shapes, speed, targets
+from fmfkit_bench import accuracy, footprint, growth, machine, plain, real, shapes, speed, tables, targets, top
 
 import fmfkit
 
@@ -226,3 +226,47 @@ def accuracy_command(
     if path:
         with open(path, "w", encoding="utf-8") as written:
             json.dump([attrs.asdict(outcome) for outcome in outcomes], written, indent=2, default=repr)
+
+
+@bench.command("top")
+@_shape
+@click.option("--scale", default=1.0, show_default=True, type=click.FloatRange(0, 1, min_open=True), help="Size.")
+@_rank
+@_seed
+@click.option("-k", default=100, show_default=True, type=click.IntRange(1), help="How many targets for each query.")
+@click.option("--threads", multiple=True, type=click.IntRange(1, 1024), help="Threads; may be given more than once.")
+@click.option("--repeats", default=3, show_default=True, type=click.IntRange(1), help="Medians are shown.")
+def top_command(
+    names: tuple[str, ...], scale: float, rank: int, seed: int, k: int, threads: tuple[int, ...], repeats: int
+) -> None:
+    """Recommend to every query, training pairs left out, side by side with implicit on the same factors."""
+    for name in names:
+        shape = shapes.generate(name, scale, seed)
+        for team in threads or (fmfkit.build_info()["threads"],):
+            one = top.measure(shape, rank, k, team, repeats, seed, _say)
+            click.echo(
+                f"{name}: top {k} of {one.targets} targets for {one.queries} queries, rank {rank}, {team} threads: "
+                f"{one.seconds:.2f} s, {_megabytes(one.extra_bytes)} extra"
+            )
+            if one.implicit_seconds is not None and one.agree is not None:
+                click.echo(
+                    f"  implicit {one.implicit_seconds:.2f} s, {_megabytes(one.implicit_extra_bytes)} extra; "
+                    f"{one.implicit_seconds / one.seconds:.2f}x as long; same list for {one.agree:.2%} of the queries"
+                )
+
+
+def _megabytes(value: int | None) -> str:
+    return "-" if value is None else f"{value / 1e6:.0f} MB"
+
+
+@bench.command("tables")
+@click.option("--rows", default=10_000_000, show_default=True, type=click.IntRange(100), help="Rows of the file.")
+@click.option("--repeats", default=3, show_default=True, type=click.IntRange(1), help="Medians are shown.")
+@_seed
+def tables_command(rows: int, repeats: int, seed: int) -> None:
+    """Make a data set of a CSV file with text ids, side by side with polars reading it."""
+    one = tables.measure(rows, repeats, seed, _say)
+    click.echo(
+        f"{one.rows} rows, {one.file_bytes / 1e6:.0f} MB: polars reads it in {one.polars_seconds:.2f} s, "
+        f"Dataset.of takes {one.dataset_seconds:.2f} s, {one.ratio:.2f} times as long"
+    )

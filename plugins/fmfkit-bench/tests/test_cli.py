@@ -62,3 +62,8 @@ def test_wrong_use_exits_with_2(arguments):
 
 def test_help_of_fmfkit_lists_bench():
     assert "bench" in CliRunner().invoke(main, ["--help"]).output
+
+
+def test_top_and_tables_compare_with_others():
+    assert "ml10m: top 5 of " in invoke("top", "--scale", "0.002", "-k", "5", "--repeats", "1", "--rank", "8")
+    assert "times as long" in invoke("tables", "--rows", "2000", "--repeats", "1")
