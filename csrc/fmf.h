@@ -239,3 +239,6 @@ const char *fmf_version(void);
 int32_t fmf_safe_threads(int32_t wanted);
 /* Share features into sets, each to the set with the fewest non-zeros so far, in the given order. */
 int32_t fmf_balance(int64_t cols, const int32_t *order, const int64_t *size, int64_t sets, int32_t *set_of);
+/* Number different keys in the order in which they come first: number_of is (n), first (n) where each came first.  Returns
+   how many there are; -1 without memory. */
+int64_t fmf_number_keys(int64_t n, const uint64_t *key, int32_t *number_of, int64_t *first);

@@ -5,6 +5,7 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 
+from fmfkit._native import number_keys
 from fmfkit.data import (
     Categorical,
     Dataset,
@@ -18,6 +19,7 @@ from fmfkit.data import (
     blocks,
     read_table,
 )
+from fmfkit.data import ids as ids_module
 from fmfkit.data.blocks import Instances
 from fmfkit.data.dataset import draw_pairs
 from fmfkit.data.encoder import Encoder
@@ -349,6 +351,13 @@ def test_ids_that_a_file_cannot_hold_are_refused_when_saved():
         ids.to_json()
     with pytest.raises(DataError, match="must be hashable"):
         Ids.of(pl.Series([{1}, {2}], dtype=pl.Object), what="ids")
+
+
+def test_ids_are_told_apart_even_if_their_hashes_are_not(monkeypatch):
+    monkeypatch.setattr(ids_module, "number_keys", lambda keys: number_keys(keys % np.uint64(2)))
+    data = build()
+    assert data.queries.ids.at([0, 1, 2]) == ["ann", "bob", "eve"]
+    np.testing.assert_array_equal(data.query, [0, 1, 0, 2, 1, 2])
 
 
 def test_ids_are_followed_by_new_ones():

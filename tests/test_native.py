@@ -156,3 +156,11 @@ def test_logistic_values_are_exact_at_every_length(dtype, n, seed):
     assert total == pytest.approx(
         exact, rel=1e-6 if dtype == "float32" else 1e-13, abs=1e-6 if dtype == "float32" else 1e-13
     )
+
+
+@given(keys=st.lists(st.one_of(st.integers(0, 40), st.integers(0, 2**64 - 1)), max_size=3000))
+def test_keys_are_numbered_as_they_come(keys):
+    number_of, first = _native.number_keys(np.array(keys, np.uint64))
+    known = {key: n for n, key in enumerate(dict.fromkeys(keys))}
+    assert number_of.tolist() == [known[key] for key in keys]
+    assert [keys[place] for place in first] == list(known)

@@ -332,6 +332,18 @@ def penalty(part: Part, W: Reals, threads: int) -> float:
     return total
 
 
+def number_keys(keys: NDArray[np.uint64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Return the number of each key, different ones being numbered as they come, and where each came first."""
+    keys = np.ascontiguousarray(keys, np.uint64)
+    number_of, first = np.empty(len(keys), np.int32), np.empty(len(keys), np.int64)
+    count = lib.fmf_number_keys(
+        len(keys), _pointer("uint64_t *", keys, np.uint64), _pointer("int32_t *", number_of, np.int32),
+        _pointer("int64_t *", first, np.int64),
+    )  # fmt: skip
+    _succeed(lib.FMF_OUT_OF_MEMORY if count < 0 else lib.FMF_OK)
+    return number_of, first[:count].copy()
+
+
 def balance(order: NDArray[np.int32], sizes: NDArray[np.int64], sets: int) -> NDArray[np.int32]:
     """Return the set of each feature: in the given order, each joins the set with the least total size so far."""
     set_of = np.empty(len(order), np.int32)

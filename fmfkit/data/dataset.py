@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from fmfkit.data.blocks import Block, Instances, guess
-from fmfkit.data.ids import Ids, code, normal
+from fmfkit.data.ids import Ids, normal
 from fmfkit.data.tables import Source, read_table, require
 from fmfkit.errors import DataError
 
@@ -138,9 +138,8 @@ class Dataset:
             ("target", targets, target_id, target_blocks, target_label, target_indicator),
         ):
             name = str(roles[role])
-            side, coded = _attributes(role, frame[name], source, id_column, blocks, label, indicator)
-            sides[role] = side
-            frame = frame.with_columns(pl.Series(name, side.ids.rows_of_values(coded)))
+            sides[role], rows = _attributes(role, frame[name], source, id_column, blocks, label, indicator)
+            frame = frame.with_columns(pl.Series(name, rows))
         frame = _settled(frame, roles, duplicates, sides)
         return cls(
             **_columns(frame, roles), queries=sides["query"], targets=sides["target"], columns=roles, implicit=implicit
@@ -438,8 +437,8 @@ def _columns(frame: pl.DataFrame, roles: Mapping[str, str | None]) -> dict[str, 
 def _attributes(
     role: str, column: pl.Series, source: Source | None, id_column: str | None,
     blocks: Sequence[Block] | Literal["guess"], label: str | None, indicator: bool,
-) -> tuple[Attributes, pl.Series]:  # fmt: skip
-    """Return what is known of one side, and the ids of the pairs in the kind that ``Ids.values`` has."""
+) -> tuple[Attributes, NDArray[np.int32]]:  # fmt: skip
+    """Return what is known of one side, and the rows of the pairs."""
     what = "queries" if role == "query" else "targets"
     pair_ids = normal(column, f"pairs, {column.name!r}")
     if source is None:
@@ -449,20 +448,20 @@ def _attributes(
         key = id_column or (column.name if column.name in table.columns else table.columns[0])
         require(table, {"id": key, "label": label}, what)
         keys = normal(table[key], f"{what}, {key!r}")
-    (pair_ids, keys), objects = code((pair_ids, keys), f"{what}, {key!r}")
-    if keys.n_unique() < len(keys):
-        twice = Ids(keys, objects).at(np.flatnonzero(keys.is_duplicated())[:1])[0]
-        raise DataError(f"{what}: column {key!r} has ids twice, such as {twice!r}")
-    ids = Ids(pl.concat([pair_ids.alias("id"), keys.alias("id")]).unique(maintain_order=True), objects)
+    ids, (pair_rows, table_rows) = Ids.numbered(pair_ids, keys, what=f"{what}, {key!r}")
+    place = np.full(len(ids), -1)
+    place[table_rows] = np.arange(len(table_rows))
+    if (again := np.flatnonzero(place[table_rows] != np.arange(len(table_rows)))).size:
+        raise DataError(f"{what}: column {key!r} has ids twice, such as {ids.at(table_rows[again[:1]])[0]!r}")
     aligned = pl.DataFrame({key: ids.values})
     if table is not None:
-        aligned = aligned.join(table.with_columns(keys.alias(key)), on=key, how="left", maintain_order="left")
+        aligned = aligned.with_columns(table.drop(key).select(pl.all().gather(pl.Series(place).replace(-1, None))))
     label = label or _usual_label(role, aligned)
     chosen = tuple(guess(aligned, [key, *([label] if label else [])]) if blocks == "guess" else blocks)
     if table is None and any(block.columns for block in chosen):
         raise DataError(f"{role}_blocks: there is no table of {what} to take them from")
     _check_blocks(role, aligned, chosen, indicator)
-    return Attributes(ids, aligned, chosen, indicator, label), pair_ids
+    return Attributes(ids, aligned, chosen, indicator, label), pair_rows
 
 
 def _usual_label(role: str, table: pl.DataFrame) -> str | None:

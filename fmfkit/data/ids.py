@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from fmfkit._native import number_keys
 from fmfkit.errors import DataError
 
 KINDS = {"int": pl.Int64, "str": pl.String, "bool": pl.Boolean, "date": pl.Date}
@@ -32,8 +33,16 @@ class Ids:
     @classmethod
     def of(cls, *columns: pl.Series, what: str) -> Ids:
         """Return the different ids of some columns, in the order in which they come first."""
+        return cls.numbered(*columns, what=what)[0]
+
+    @classmethod
+    def numbered(cls, *columns: pl.Series, what: str) -> tuple[Ids, list[NDArray[np.int32]]]:
+        """Return the different ids of some columns, in the order in which they come first, and the rows of each."""
         coded, objects = code(columns, what)
-        return cls(pl.concat(coded).unique(maintain_order=True).alias("id"), objects)
+        both = pl.concat([column.alias("id") for column in coded])
+        rows, first = _numbers(both)
+        ends = np.cumsum([len(column) for column in coded])[:-1]
+        return cls(both.gather(first), objects), np.split(rows, ends)
 
     def __len__(self) -> int:
         """Return how many there are."""
@@ -131,6 +140,18 @@ def _listed(given: Any) -> Any:
     if isinstance(given, str | bytes) or not hasattr(given, "__len__"):
         return [given]
     return given
+
+
+def _numbers(column: pl.Series) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Return the number of each value, different ones being numbered as they come, and where each came first."""
+    rows, first = number_keys(column.hash(1).to_numpy())
+    check = column.hash(2).to_numpy()
+    if (check[first][rows] == check).all():  # no two values had one hash
+        return rows, first
+    values = column.unique(maintain_order=True)
+    known = pl.DataFrame({"id": values, "row": pl.int_range(len(values), dtype=pl.Int32, eager=True)})
+    found = pl.DataFrame({"id": column}).join(known, on="id", how="left", maintain_order="left")["row"].to_numpy()
+    return found.astype(np.int32), np.flatnonzero(column.is_first_distinct())
 
 
 def _hashable(value: Any, what: str) -> Any:
