@@ -37,7 +37,7 @@ def measure(
     front = FMF(rank=rank, rounds=rounds, seed=seed, threads=threads)
     if real.positives_only:
         front = attrs.evolve(
-            front, loss="logistic", scale="uniform", l2=1.0, bias_l2=1.0, negatives=Negatives(ratio=ratio)
+            front, loss="logistic", scale="uniform", l2=0.3, bias_l2=1.0, negatives=Negatives(ratio=ratio)
         )
     outcomes = []
     for features, train, test in ((False, real.plain_train, real.plain_test), (True, real.train, real.test)):

@@ -204,7 +204,7 @@ def data_command(names: tuple[str, ...], scale: float, rank: int, seed: int, rou
 @click.option("--trials", default=40, show_default=True, type=click.IntRange(1), help="Settings to try for each model.")
 @click.option("--rounds", default=50, show_default=True, type=click.IntRange(1), help="Rounds of each trial, at most.")
 @click.option(
-    "--ratio", default=20.0, show_default=True, type=click.FloatRange(0, min_open=True),
+    "--ratio", default=100.0, show_default=True, type=click.FloatRange(0, min_open=True),
     help="Negatives for each pair of data with positives only.",
 )  # fmt: skip
 @click.option("--threads", type=click.IntRange(1, 1024), help="Threads; all processors by default.")
