@@ -7,7 +7,8 @@
      parameters P, one row of `width` numbers per feature: `rank` latent dimensions, then the side's bias if it has one
      embedding  U = X P, one row of `stride` numbers per instance; a score is offset + dot(U_i, V_j) */
 
-enum { FMF_EXTERNAL = 0, FMF_SQUARE = 1, FMF_LOGISTIC = 2 };   /* losses; external: gradients come from Python */
+enum { FMF_EXTERNAL = 0, FMF_SQUARE = 1, FMF_LOGISTIC = 2, FMF_NATIVE = 3 };   /* losses; external: gradients come from
+   Python; native: from a plugin's functions */
 enum { FMF_OK = 0, FMF_OUT_OF_MEMORY = 1 };
 enum {
     FMF_CUT = 2048,             /* longer columns are summed in pieces of this size, whatever the number of threads */
@@ -15,6 +16,13 @@ enum {
     FMF_PORTION = 512,          /* rows or features whose part in a line search is summed apart */
     FMF_SMALL_SET = 4096        /* sets with fewer non-zeros are not worth two barriers: one thread sweeps them */
 };
+
+typedef struct fmf_loss {
+    int32_t code;
+    double beta;                /* native: the largest curvature */
+    const void *native;         /* native: a fmfkit_loss of fmfkit.h */
+    const void *params;         /* native: what its functions read */
+} fmf_loss;
 
 /* The observed pairs, grouped by row. */
 typedef struct fmf_pairs {
@@ -66,6 +74,8 @@ typedef struct fmf_dimension {
     double l1;
     double l2;
     const void *strength;       /* (cols) multiplies l1 and l2 */
+    const void *native;         /* a fmfkit_regularizer of fmfkit.h instead of l1 and l2, else NULL */
+    const void *params;         /* what its functions read */
     double shared_strength;     /* the sum of strength over the features that rows share (block solver) */
     double length;              /* of the step last taken along a direction (block solver) */
 } fmf_dimension;
@@ -75,7 +85,7 @@ typedef struct fmf_descent {
     fmf_pairs pairs;
     fmf_features features;
     fmf_plan plan;
-    int32_t loss;
+    fmf_loss loss;
     double beta;
     const void *other;          /* (other_rows, stride) embedding of the other side */
     int64_t other_rows;
@@ -148,7 +158,7 @@ typedef struct fmf_sgd {
     int32_t target_bias;
     double offset;
     double rate;
-    int32_t loss;
+    fmf_loss loss;
     fmf_touch touch_P;
     fmf_touch touch_query_bias;
     fmf_touch touch_Q;
@@ -185,7 +195,7 @@ typedef struct fmf_kernels {
                   int32_t threads);
     /* score_e = offset + dot(own_i, other_j); less y for the square loss.  Returns the weighted loss (0 if external);
        chunk_loss is scratch of one double per chunk.  With score = NULL, the loss alone: row_score is (threads, longest). */
-    double (*scores)(const fmf_pairs *, int32_t loss, const void *own, const void *other, int64_t stride, double offset,
+    double (*scores)(const fmf_pairs *, const fmf_loss *, const void *own, const void *other, int64_t stride, double offset,
                      void *score, void *row_score, int64_t longest, double *chunk_loss, int32_t threads);
     /* offset + dot(own[rows[e]], other[others[e]]) for pairs given as index arrays. */
     void (*pair_scores)(int64_t n, const int32_t *rows, const int32_t *others, const void *own, const void *other,

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "fmf.h"
+#include "../fmfkit/include/fmfkit.h"
 
 #ifdef _OPENMP
 #include <omp.h>

@@ -33,19 +33,22 @@ _HOME = {
     "hookimpl": "fmfkit.hookspecs",
     "get_registry": "fmfkit.registry",
     "build_info": "fmfkit._native",
+    "get_include": "fmfkit.native",
 }
-_MODULES = ("callbacks", "data", "errors", "losses", "metrics", "regularizers", "schedulers", "solvers")
+_MODULES = (
+    "callbacks", "data", "errors", "losses", "metrics", "native", "regularizers", "schedulers", "solvers", "testing",
+)  # fmt: skip
 
 __all__ = [  # noqa: RUF022 - by theme
     "FMF", "Negatives", "Recommender", "Dataset",
     "Problem", "fit", "Model", "State", "RoundRecord", "RoundReport", "RoundEvent", "Quantiles",
-    "losses", "regularizers", "schedulers", "solvers", "callbacks", "data", "metrics", "errors",
+    "losses", "regularizers", "schedulers", "solvers", "callbacks", "data", "metrics", "errors", "native", "testing",
     "Loss", "Regularizer", "PartitionScheduler", "Partition", "Solver",
-    "Spec", "hookimpl", "get_registry", "build_info",
+    "Spec", "hookimpl", "get_registry", "build_info", "get_include",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
-    from fmfkit import callbacks, data, errors, losses, metrics, regularizers, schedulers, solvers
+    from fmfkit import callbacks, data, errors, losses, metrics, native, regularizers, schedulers, solvers, testing
     from fmfkit._native import build_info
     from fmfkit.data import Dataset
     from fmfkit.fitting import RoundEvent, fit
@@ -53,6 +56,7 @@ if TYPE_CHECKING:
     from fmfkit.hookspecs import Spec, hookimpl
     from fmfkit.interfaces import Loss, Partition, PartitionScheduler, Regularizer, Solver
     from fmfkit.model import Model
+    from fmfkit.native import get_include
     from fmfkit.problem import Problem
     from fmfkit.recommender import Recommender
     from fmfkit.registry import get_registry

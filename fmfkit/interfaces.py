@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 if TYPE_CHECKING:
+    from fmfkit.native import NativeLoss, NativeRegularizer
     from fmfkit.problem import Features, Problem
     from fmfkit.state import RoundReport, State
 
@@ -46,6 +47,11 @@ class Loss(ABC):
 
         That is what makes the objective of every coordinate descent solver never rise.
         """
+
+    @property
+    def native(self) -> NativeLoss | None:
+        """The same loss as native functions, which solvers call instead, or None; see ``fmfkit.native``."""
+        return None
 
     def link(self, score: Reals) -> Reals:
         """Return what a model predicts for a score: the score itself, a probability, ..."""
@@ -82,6 +88,11 @@ class Regularizer(ABC):
 
         Where several minimise it, any of them; w + 0 where nothing pulls.
         """
+
+    @property
+    def native(self) -> NativeRegularizer | None:
+        """The same regularizer as native functions, which solvers call instead, or None; see ``fmfkit.native``."""
+        return None
 
 
 def _whole_numbers(values: ArrayLike, dtype: Any) -> NDArray[Any]:
@@ -128,6 +139,12 @@ class Partition:
 
 class PartitionScheduler(ABC):
     """Chooses, each round and for each side, which features are updated together."""
+
+    conflict_bound: float | None = None
+    """c, if in no set the Σ|x| of a row is more than c times the |x_is| of one of its features: then eta >= 1/c."""
+
+    balanced: ClassVar[bool] = False
+    """Whether no set has more non-zeros than the lightest one and the heaviest feature together."""
 
     @abstractmethod
     def partition(self, features: Features, round: int, rng: np.random.Generator) -> Partition:

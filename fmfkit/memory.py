@@ -80,7 +80,7 @@ def memory(problem: Problem, rank: int, block: int, threads: int) -> Memory:
 
 def _path(problem: Problem, side: Side, block: int) -> str:
     """Return what PL2M does on a side, without a scheduler: see ``PL2M``."""
-    if block == 1 or not _native.all_native(problem, side):
+    if block == 1 or not _native.takes_blocks(problem, side):
         return "dimension"
     if not side.features.shared.any():
         return "alone"

@@ -52,7 +52,7 @@ class ElasticNet(Regularizer):
 
     def T(self, x: Reals, y: Reals, w: Reals, strength: float | Reals = 1.0) -> Reals:
         """Return the paper's two branches: a Newton step, shrunk by l1, that stops at w + d = 0."""
-        a, curvature = self.l1 * np.asarray(strength), y + self.l2 * np.asarray(strength)
+        a, curvature = self.l1 * strength, y + self.l2 * strength
         slope = x + self.l2 * strength * w
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             right = w - slope / curvature >= 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import attrs
 import numpy as np
 
@@ -48,6 +50,7 @@ class SizeBalanced(PartitionScheduler):
     order, so that the lines between threads, which fall at equal numbers of non-zeros, run between light features.
     """
 
+    balanced: ClassVar[bool] = True
     size: int = attrs.field(default=500, converter=_size)
 
     def partition(self, features: Features, round: int, rng: np.random.Generator) -> Partition:

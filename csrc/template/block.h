@@ -201,7 +201,7 @@ static inline REAL FN(total)(const REAL *a, int64_t n) {
 static void FN(pair_sums)(const fmf_descent *d, int64_t at, int64_t n, const REAL *score, REAL *sums) {
     const REAL *y = (const REAL *)d->pairs.y + at, *weight = d->pairs.weight;
     REAL g[BLOCK], h[BLOCK];
-    if (d->loss == FMF_SQUARE && !weight) {
+    if (d->loss.code == FMF_SQUARE && !weight) {
         sums[0] = (REAL)2.0 * FN(total)(score, n);
         sums[1] = (REAL)2.0 * (REAL)n;
         return;
@@ -209,7 +209,7 @@ static void FN(pair_sums)(const fmf_descent *d, int64_t at, int64_t n, const REA
     sums[0] = sums[1] = 0;
     for (int64_t t = 0; t < n; t += BLOCK) {
         const int64_t m = n - t < BLOCK ? n - t : BLOCK;
-        FN(bend_block)(d->loss, score + t, y + t, weight ? weight + at + t : NULL, g, h, m);
+        FN(bend_block)(&d->loss, score + t, y + t, weight ? weight + at + t : NULL, g, h, m);
         sums[0] += FN(total)(g, m);
         sums[1] += FN(total)(h, m);
     }

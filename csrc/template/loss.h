@@ -58,11 +58,15 @@ static inline vec FN(load_some)(const REAL *a, int64_t n) {
     return v;
 }
 
+static inline const fmfkit_loss *FN(native)(const fmf_loss *loss) { return loss->native; }
+
 /* Gradients of n pairs, weighted if weight is given. */
-static void FN(gradient_block)(int32_t loss, const REAL *score, const REAL *y, const REAL *weight, REAL *g, int64_t n) {
+static void FN(gradient_block)(const fmf_loss *loss, const REAL *score, const REAL *y, const REAL *weight, REAL *g, int64_t n) {
     int64_t t = 0;
-    if (loss == FMF_SQUARE) { /* score is already less y */
+    if (loss->code == FMF_SQUARE) { /* score is already less y */
         for (; t < n; t++) g[t] = (REAL)2.0 * score[t];
+    } else if (loss->code == FMF_NATIVE) {
+        FN(native)(loss)->FN(gradient)(score, y, g, n, loss->params);
     } else {
         for (; t + LANES <= n; t += LANES) FN(store)(g + t, FN(sigmoid_lanes)(FN(load)(score + t)) - FN(load)(y + t));
         const vec rest = FN(sigmoid_lanes)(FN(load_some)(score + t, n - t));
@@ -73,10 +77,23 @@ static void FN(gradient_block)(int32_t loss, const REAL *score, const REAL *y, c
     }
 }
 
-/* The weighted loss of n pairs. */
-static double FN(value_block)(int32_t loss, const REAL *score, const REAL *y, const REAL *weight, int64_t n) {
+/* The weighted loss of n pairs, of a plugin's functions. */
+static double FN(native_value)(const fmf_loss *loss, const REAL *score, const REAL *y, const REAL *weight, int64_t n) {
+    REAL value[BLOCK];
     double total = 0.0;
-    if (loss == FMF_SQUARE) {
+    for (int64_t begin = 0; begin < n; begin += BLOCK) {
+        const int64_t m = n - begin < BLOCK ? n - begin : BLOCK;
+        FN(native)(loss)->FN(value)(score + begin, y + begin, value, m, loss->params);
+        for (int64_t t = 0; t < m; t++) total += (weight ? (double)weight[begin + t] : 1.0) * (double)value[t];
+    }
+    return total;
+}
+
+/* The weighted loss of n pairs. */
+static double FN(value_block)(const fmf_loss *loss, const REAL *score, const REAL *y, const REAL *weight, int64_t n) {
+    double total = 0.0;
+    if (loss->code == FMF_NATIVE) return FN(native_value)(loss, score, y, weight, n);
+    if (loss->code == FMF_SQUARE) {
         for (int64_t t = 0; t < n; t++) {
             total += (weight ? (double)weight[t] : 1.0) * (double)score[t] * (double)score[t];
         }
@@ -108,15 +125,35 @@ static double FN(value_block)(int32_t loss, const REAL *score, const REAL *y, co
     return total + log(product);
 }
 
+static void FN(native_bend)(const fmf_loss *loss, const REAL *score, const REAL *y, const REAL *weight, REAL *g, REAL *h,
+                            int64_t n) {
+    const fmfkit_loss *native = loss->native;
+    if (native->FN(bend)) {
+        native->FN(bend)(score, y, g, h, n, loss->params);
+    } else {
+        native->FN(gradient)(score, y, g, n, loss->params);
+        for (int64_t t = 0; t < n; t++) h[t] = (REAL)loss->beta;
+    }
+    if (!weight) return;
+    for (int64_t t = 0; t < n; t++) {
+        g[t] *= weight[t];
+        h[t] *= weight[t];
+    }
+}
+
 /* Gradients of n pairs and curvatures that hold at their scores, both weighted.  Logistic: (sigma(s) - 1/2) / s, never
    above 1/4, majorises for every step from s (Jaakkola and Jordan). */
-static void FN(bend_block)(int32_t loss, const REAL *score, const REAL *y, const REAL *weight, REAL *g, REAL *h, int64_t n) {
+static void FN(bend_block)(const fmf_loss *loss, const REAL *score, const REAL *y, const REAL *weight, REAL *g, REAL *h, int64_t n) {
+    if (loss->code == FMF_NATIVE) {
+        FN(native_bend)(loss, score, y, weight, g, h, n);
+        return;
+    }
     for (int64_t t = 0; t < n; t += LANES) {
         const int64_t m = n - t < LANES ? n - t : LANES;
         const vec s = FN(load_some)(score + t, m), ones = (REAL)1.0 - (vec){0};
         const vec w = weight ? FN(load_some)(weight + t, m) : ones;
         vec gradient, curvature;
-        if (loss == FMF_SQUARE) {
+        if (loss->code == FMF_SQUARE) {
             gradient = (REAL)2.0 * s;
             curvature = (REAL)2.0 * ones;
         } else {

@@ -13,7 +13,7 @@ static void FN(naive_sums)(const fmf_descent *d, int64_t slot, int64_t feature, 
         for (int64_t begin = pairs->ptr[i]; begin < end; begin += BLOCK) {
             const int64_t n = end - begin < BLOCK ? end - begin : BLOCK;
             const REAL *g = external ? external + begin : block;
-            if (!external) FN(gradient_block)(d->loss, score + begin, y + begin, weight ? weight + begin : NULL, block, n);
+            if (!external) FN(gradient_block)(&d->loss, score + begin, y + begin, weight ? weight + begin : NULL, block, n);
             for (int64_t t = 0; t < n; t++) {
                 const double v = (double)V[pairs->other[begin + t] * d->stride];
                 G += (double)g[t] * v;

@@ -83,8 +83,8 @@ static void FN(chunk_by_block)(const fmf_descent *d, int64_t first_row, int64_t 
                 FN(segment_update)(other + a, score + a, b - a, VV, step[i]);
             }
         }
-        if (d->loss == FMF_EXTERNAL) continue;
-        FN(gradient_block)(d->loss, score + begin, y + begin, weight ? weight + begin : NULL, g, end - begin);
+        if (d->loss.code == FMF_EXTERNAL) continue;
+        FN(gradient_block)(&d->loss, score + begin, y + begin, weight ? weight + begin : NULL, g, end - begin);
         for (int64_t i = first; i < end_row && ptr[i] < end; i++) {
             const int64_t a = ptr[i] > begin ? ptr[i] : begin, b = ptr[i + 1] < end ? ptr[i + 1] : end;
             FN(segment_sums)(other + a, g + (a - begin), weight ? weight + a : NULL, b - a, VV, GH + 2 * i, GH + 2 * i + 1);
@@ -101,7 +101,7 @@ static void FN(pass_over_pairs)(const fmf_descent *d, int carry, int thread, int
     for (int64_t c = 0; c < pairs->chunks; c++) {
         const int64_t first = pairs->chunk[c], end = pairs->chunk[c + 1];
         if (pairs->ptr[first] < from || pairs->ptr[first] >= to) continue; /* it begins in another thread's share */
-        if (d->loss == FMF_SQUARE) {
+        if (d->loss.code == FMF_SQUARE) {
             for (int64_t i = first; i < end; i++) {
                 const int64_t a = pairs->ptr[i];
                 FN(segment_square)(pairs->other + a, score + a, weight ? weight + a : NULL, pairs->ptr[i + 1] - a, d->VV,

@@ -7,7 +7,7 @@ static void FN(score_and_copy)(const fmf_block *b, int64_t i, REAL *score, REAL 
     const fmf_descent *d = &b->d;
     const int64_t begin = d->pairs.ptr[i], n = d->pairs.ptr[i + 1] - begin, blocks = (b->rank + B - 1) / B;
     const REAL *y = (const REAL *)d->pairs.y + begin;
-    for (int64_t t = 0; t < n; t++) score[t] = d->loss == FMF_SQUARE ? (REAL)b->offset - y[t] : (REAL)b->offset;
+    for (int64_t t = 0; t < n; t++) score[t] = d->loss.code == FMF_SQUARE ? (REAL)b->offset - y[t] : (REAL)b->offset;
     for (int64_t t = 0; t < n; t += LANES) {
         const int64_t m = n - t < LANES ? n - t : LANES;
         const REAL *at[LANES];
@@ -37,13 +37,13 @@ static void FN(move_scores)(const REAL *lines, int64_t n, const REAL *move, REAL
 static void FN(line_sums)(const fmf_descent *d, int64_t at, int64_t n, const REAL *score, const REAL *lines, REAL *G, REAL *A) {
     const REAL *y = (const REAL *)d->pairs.y + at, *weight = d->pairs.weight;
     REAL g[BLOCK], h[BLOCK];
-    if (d->loss == FMF_SQUARE && !weight) {
+    if (d->loss.code == FMF_SQUARE && !weight) {
         FN(gram)(NULL, score, NULL, n, lines, B, G, A);
         return;
     }
     for (int64_t t = 0; t < n; t += BLOCK) {
         const int64_t m = n - t < BLOCK ? n - t : BLOCK;
-        FN(bend_block)(d->loss, score + t, y + t, weight ? weight + at + t : NULL, g, h, m);
+        FN(bend_block)(&d->loss, score + t, y + t, weight ? weight + at + t : NULL, g, h, m);
         FN(gram)(NULL, g, h, m, lines + t * B, B, G, A);
     }
 }
@@ -75,7 +75,7 @@ static void FN(gather_lines)(const fmf_block *b, int64_t i, int64_t from, int64_
 static void FN(row_block)(const fmf_block *b, const fmf_dimension *k, int64_t i, int64_t n, REAL *score, REAL *lines,
                           int64_t room) {
     const fmf_descent *d = &b->d;
-    const int plain = d->loss == FMF_SQUARE && !d->pairs.weight;
+    const int plain = d->loss.code == FMF_SQUARE && !d->pairs.weight;
     const int64_t begin = d->pairs.ptr[i], pieces = room ? (n + room - 1) / room : 0;
     REAL G[B] = {0}, A[ROOM] = {0}, move[B] = {0};
     if (!room) FN(line_sums)(d, begin, n, score, lines, G, A);
@@ -114,7 +114,7 @@ static double FN(whole_row)(const fmf_block *b, const fmf_dimension *bias, const
     const REAL *weight = d->pairs.weight;
     fmf_dimension k = *factors;
     if (fits) FN(score_and_copy)(b, i, score, lines, apart);
-    else FN(row_scores)(&d->pairs, d->loss, i, b->mine, d->other, d->stride, (REAL)b->offset, score);
+    else FN(row_scores)(&d->pairs, d->loss.code, i, b->mine, d->other, d->stride, (REAL)b->offset, score);
     if (bias) FN(row_bias)(b, bias, i, n, score);
     for (int64_t c = 0; c < blocks; c++) {
         k.column = c * B;
@@ -122,7 +122,7 @@ static double FN(whole_row)(const fmf_block *b, const fmf_dimension *bias, const
         else FN(row_block)(b, &k, i, n, score, lines, b->lines_room * blocks);
     }
     FN(write_row)(b, bias, i);
-    return FN(value_block)(d->loss, score, (const REAL *)d->pairs.y + begin, weight ? weight + begin : NULL, n);
+    return FN(value_block)(&d->loss, score, (const REAL *)d->pairs.y + begin, weight ? weight + begin : NULL, n);
 }
 
 static double FN(block_rows)(const fmf_block *b, const fmf_dimension *bias, const fmf_dimension *factors, int32_t threads) {

@@ -112,7 +112,7 @@ static void FN(row_scores)(const fmf_pairs *pairs, int32_t loss, int64_t i, cons
     }
 }
 
-static double FN(scores)(const fmf_pairs *pairs, int32_t loss, const void *own, const void *other, int64_t stride,
+static double FN(scores)(const fmf_pairs *pairs, const fmf_loss *loss, const void *own, const void *other, int64_t stride,
                          double offset, void *score, void *row_score, int64_t longest, double *chunk_loss, int32_t threads) {
     const REAL *y = pairs->y, *weight = pairs->weight;
     double total = 0.0;
@@ -123,8 +123,8 @@ static double FN(scores)(const fmf_pairs *pairs, int32_t loss, const void *own, 
         for (int64_t i = pairs->chunk[c]; i < pairs->chunk[c + 1]; i++) {
             const int64_t at = pairs->ptr[i], n = pairs->ptr[i + 1] - at;
             REAL *s = score ? (REAL *)score + at : (REAL *)row_score + (int64_t)FMF_THREAD * longest;
-            FN(row_scores)(pairs, loss, i, own, other, stride, (REAL)offset, s);
-            if (loss != FMF_EXTERNAL) sum += FN(value_block)(loss, s, y + at, weight ? weight + at : NULL, n);
+            FN(row_scores)(pairs, loss->code, i, own, other, stride, (REAL)offset, s);
+            if (loss->code != FMF_EXTERNAL) sum += FN(value_block)(loss, s, y + at, weight ? weight + at : NULL, n);
         }
         chunk_loss[c] = sum;
     }

@@ -90,10 +90,12 @@ static inline REAL FN(pair_gradient)(const fmf_sgd *o, int64_t e, const REAL *u,
     REAL s = (REAL)o->offset + FN(dot)(u, v, o->rank), g;
     if (o->query_bias) s += u[o->rank];
     if (o->target_bias) s += v[o->rank];
-    if (o->loss == FMF_EXTERNAL) {
+    if (o->loss.code == FMF_EXTERNAL) {
         g = (REAL)fmf_call_gradient(o->python, (double)s, (double)y);
-    } else if (o->loss == FMF_SQUARE) {
+    } else if (o->loss.code == FMF_SQUARE) {
         g = (REAL)2.0 * (s - y);
+    } else if (o->loss.code == FMF_NATIVE) {
+        FN(native)(&o->loss)->FN(gradient)(&s, &y, &g, 1, o->loss.params);
     } else {
         g = (REAL)(1.0 / (1.0 + exp(-(double)s))) - y;
     }

@@ -36,14 +36,14 @@ static void FN(chunk_sums)(const fmf_block *b, int64_t first, int64_t end, int r
     const int64_t *ptr = d->pairs.ptr;
     const REAL *y = d->pairs.y, *weight = d->pairs.weight, *VV = d->VV;
     REAL *score = d->score, *G = b->G, *A = b->A;
-    const int plain = d->loss == FMF_SQUARE && !weight;
+    const int plain = d->loss.code == FMF_SQUARE && !weight;
     REAL g[BLOCK], h[BLOCK];
     memset(G + first * B, 0, (size_t)(end - first) * B * sizeof(REAL));
     memset(A + first * ROOM, 0, (size_t)(end - first) * ROOM * sizeof(REAL));
     for (int64_t i = first; i < end; i++) {
         const int64_t n = ptr[i + 1] - ptr[i];
         if (refresh == FN(SCORE)) {
-            FN(row_scores)(&d->pairs, d->loss, i, b->mine, d->other, d->stride, (REAL)b->offset, score + ptr[i]);
+            FN(row_scores)(&d->pairs, d->loss.code, i, b->mine, d->other, d->stride, (REAL)b->offset, score + ptr[i]);
         } else {
             FN(refresh_scores)(b, i, ptr[i], n, refresh);
         }
@@ -61,7 +61,7 @@ static void FN(chunk_sums)(const fmf_block *b, int64_t first, int64_t end, int r
     /* other losses by blocks of pairs, which may hold many short rows or a part of a long one */
     for (int64_t begin = ptr[first], i = first; !plain && begin < ptr[end]; begin += BLOCK) {
         const int64_t stop = begin + BLOCK < ptr[end] ? begin + BLOCK : ptr[end];
-        FN(bend_block)(d->loss, score + begin, y + begin, weight ? weight + begin : NULL, g, h, stop - begin);
+        FN(bend_block)(&d->loss, score + begin, y + begin, weight ? weight + begin : NULL, g, h, stop - begin);
         while (ptr[i + 1] <= begin) i++;
         for (int64_t r = i; r < end && ptr[r] < stop; r++) {
             const int64_t from = ptr[r] > begin ? ptr[r] : begin, to = ptr[r + 1] < stop ? ptr[r + 1] : stop;

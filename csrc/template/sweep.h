@@ -55,7 +55,12 @@ static inline void FN(column_sums)(const fmf_descent *d, const REAL *w, int64_t 
 static inline REAL FN(take_step)(const fmf_descent *d, const fmf_dimension *k, int64_t s, REAL X, REAL Y) {
     REAL *w = (REAL *)d->parameters + s * d->width + k->column;
     const REAL strength = ((const REAL *)k->strength)[s];
-    const REAL delta = FN(elastic_net_T)(X, Y, *w, (REAL)k->l1 * strength, (REAL)k->l2 * strength);
+    REAL delta;
+    if (k->native) {
+        ((const fmfkit_regularizer *)k->native)->FN(T)(&X, &Y, w, &strength, &delta, 1, k->params);
+    } else {
+        delta = FN(elastic_net_T)(X, Y, *w, (REAL)k->l1 * strength, (REAL)k->l2 * strength);
+    }
     *w += delta;
     return delta;
 }

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import warnings
 from collections.abc import Sequence
@@ -40,6 +41,7 @@ SMALL_SET: int = lib.FMF_SMALL_SET
 SQUARE: int = lib.FMF_SQUARE
 LOGISTIC: int = lib.FMF_LOGISTIC
 EXTERNAL: int = lib.FMF_EXTERNAL
+NATIVE: int = lib.FMF_NATIVE
 
 
 def _start() -> None:
@@ -169,18 +171,48 @@ def _features(features: Features) -> dict[str, Any]:
 def loss_code(loss: Loss) -> int:
     """Return the native code of a loss, EXTERNAL for one that only Python has (a subclass may differ in anything)."""
     codes: dict[type, int] = {Square: SQUARE, Logistic: LOGISTIC}
-    return codes.get(type(loss), EXTERNAL)
+    return codes.get(type(loss), EXTERNAL if native_form(loss) is None else NATIVE)
+
+
+@functools.lru_cache(maxsize=256)
+def native_form(component: Loss | Regularizer) -> Any:
+    """Return the native functions of a loss or regularizer, kept: C points to them while it runs."""
+    return component.native
+
+
+def loss_fields(loss: Loss) -> dict[str, Any]:
+    """Return the members of C's fmf_loss; the loss keeps what it points to alive."""
+    code = loss_code(loss)
+    native = native_form(loss) if code == NATIVE else None
+    if native is None:
+        return {"code": code, "beta": 0.0, "native": ffi.NULL, "params": ffi.NULL}
+    return {
+        "code": code, "beta": native.beta, "native": ffi.cast("void *", native.address),
+        "params": ffi.cast("void *", native.params_address),
+    }  # fmt: skip
 
 
 def curvature_of_first(problem: Problem) -> Any:
     """Return the loss's curvature at the first pair: a number, or an array if it has one for each."""
+    if loss_code(problem.loss) == NATIVE:
+        return native_form(problem.loss).beta
     y = problem.query.pairs.y[:1]
     return problem.loss.curvature(np.zeros_like(y), frozen(y))
 
 
 def is_native(regularizer: Regularizer) -> bool:
-    """Tell whether the kernels know this regularizer's T."""
+    """Tell whether the kernels can call this regularizer's T."""
+    return is_elastic_net(regularizer) or native_form(regularizer) is not None
+
+
+def is_elastic_net(regularizer: Regularizer) -> bool:
+    """Tell whether the kernels know this regularizer by heart (a subclass may differ in anything)."""
     return type(regularizer) is ElasticNet
+
+
+def takes_blocks(problem: Problem, side: Side) -> bool:
+    """Tell whether a side can be updated by blocks of dimensions."""
+    return loss_code(problem.loss) != EXTERNAL and all(is_elastic_net(part.regularizer) for part in side.parts)
 
 
 def all_native(problem: Problem, side: Side) -> bool:
@@ -189,8 +221,18 @@ def all_native(problem: Problem, side: Side) -> bool:
 
 
 def elastic_net(regularizer: Regularizer) -> tuple[float, float]:
-    """Return l1 and l2 of a native regularizer; zeros for another, whose T is called in Python."""
+    """Return l1 and l2 of the elastic net; zeros for another regularizer, whose T is called."""
     return (regularizer.l1, regularizer.l2) if isinstance(regularizer, ElasticNet) else (0.0, 0.0)
+
+
+def _own_T(regularizer: Regularizer) -> dict[str, Any]:
+    """Return the members of C's fmf_dimension that tell of a plugin's T."""
+    native = None if is_elastic_net(regularizer) else native_form(regularizer)
+    if native is None:
+        return {"native": ffi.NULL, "params": ffi.NULL}
+    return {
+        "native": ffi.cast("void *", native.address), "params": ffi.cast("void *", native.params_address)
+    }  # fmt: skip
 
 
 def stride(problem: Problem) -> int:
@@ -248,8 +290,9 @@ def scores(problem: Problem, side: Side, own: Reals, other: Reals, score: Reals 
     longest = int(np.diff(pairs.ptr).max(initial=0))
     row_score = np.empty(_team(threads) * longest if score is None else 0, dtype)
     total: float = _kernels(dtype).scores(
-        ffi.new("fmf_pairs *", _pairs(pairs)), code, _void(own, dtype), _void(other, dtype), own.shape[1],
-        problem.offset, _void(score, dtype, writable=True), _void(row_score, dtype, writable=True), longest,
+        ffi.new("fmf_pairs *", _pairs(pairs)), ffi.new("fmf_loss *", loss_fields(problem.loss)), _void(own, dtype),
+        _void(other, dtype), own.shape[1], problem.offset, _void(score, dtype, writable=True),
+        _void(row_score, dtype, writable=True), longest,
         _pointer("double *", chunk_loss, np.float64, writable=True), _team(threads),
     )  # fmt: skip
     if code == EXTERNAL and score is not None:
@@ -320,9 +363,10 @@ def top(
 
 def penalty(part: Part, W: Reals, threads: int) -> float:
     """Return the penalty of one part of a side's parameters."""
-    if not is_native(part.regularizer):
-        w = frozen(W[:, part.columns])
-        values = part.regularizer.penalty(w, frozen(part.strength[:, None]))
+    if not is_elastic_net(part.regularizer):
+        w, strength = frozen(W[:, part.columns]), frozen(part.strength[:, None])
+        native = native_form(part.regularizer)
+        values = part.regularizer.penalty(w, strength) if native is None else native.penalty(w, strength)
         return float(np.sum(check_batch(part.regularizer, "penalty", values, w.shape), dtype=np.float64))
     l1, l2 = elastic_net(part.regularizer)
     total: float = _kernels(W.dtype).elastic_net_penalty(
@@ -516,7 +560,7 @@ class Descent:
         fields = {
             "pairs": _pairs(side.pairs),
             "features": _features(side.features),
-            "loss": loss_code(problem.loss),
+            "loss": loss_fields(problem.loss),
             "beta": beta,
             "other": _void(other, dtype),
             "other_rows": other.shape[0],
@@ -551,6 +595,7 @@ class Descent:
                     "l1": l1,
                     "l2": l2,
                     "strength": strength,
+                    **_own_T(k.part.regularizer),
                     "shared_strength": self._shared_strength(k.part),
                 }
             )

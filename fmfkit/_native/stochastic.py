@@ -102,7 +102,7 @@ def stochastic_round(
     for touched, W in zip(touches, (P, Q), strict=True):
         touched.settle_untouched(W)
     parts = [part for side in problem.sides for part in side.parts]
-    penalty_external = not all(_native.is_native(part.regularizer) for part in parts)
+    penalty_external = not all(_native.is_elastic_net(part.regularizer) for part in parts)
     steps = _PythonSteps(problem) if code == _native.EXTERNAL or penalty_external else None
     handle = ffi.new_handle(steps) if steps else ffi.NULL
     team = 1 if steps else _native._team(threads)
@@ -117,7 +117,7 @@ def stochastic_round(
         "X": _native._features(problem.X), "Z": _native._features(problem.Z),
         "P": _native._void(P, dtype, writable=True), "Q": _native._void(Q, dtype, writable=True), "rank": problem.rank,
         "query_bias": problem.query_bias, "target_bias": problem.target_bias, "offset": problem.offset, "rate": rate,
-        "loss": code,
+        "loss": _native.loss_fields(problem.loss),
         "touch_P": touch(problem.query.factors, touches[0].factors),
         "touch_query_bias": touch(problem.query.bias, touches[0].bias),
         "touch_Q": touch(problem.target.factors, touches[1].factors),

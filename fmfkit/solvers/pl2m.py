@@ -50,7 +50,7 @@ class PL2M(CoordinateDescent):
         return RandomPartition(sets=8) if wide else RandomPartition(500)
 
     def _side_workspace(self, problem: Problem, side: Side, other_rows: int) -> SideWorkspace:
-        if self.block == 1 or not _native.all_native(problem, side):
+        if self.block == 1 or not _native.takes_blocks(problem, side):
             return super()._side_workspace(problem, side, other_rows)
         l1 = max(_native.elastic_net(part.regularizer)[0] for part in side.parts)
         block = BlockDescent(problem, side, other_rows, 0 if l1 > 0 or self.scheduler else self.directions)

@@ -1,0 +1,115 @@
+"""What several kinds of checks share."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import pickle
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from fmfkit.fitting import fit
+from fmfkit.interfaces import Loss
+from fmfkit.problem import Problem
+from fmfkit.testing.verdict import Skipped, fail
+
+SEED = 20260101
+THREADS = (1, 2, 4)
+
+
+def frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a copy that cannot be written to."""
+    made = array.copy()
+    made.setflags(write=False)
+    return made
+
+
+def copies_are_equal(component: Any) -> None:
+    """Fail unless copies of a component are equal to it, hash alike, and are told by a useful repr."""
+    for how, again in (
+        ("copy.copy", copy.copy(component)),
+        ("copy.deepcopy", copy.deepcopy(component)),
+        ("pickle", pickle.loads(pickle.dumps(component))),
+    ):
+        if again != component:
+            fail(f"a copy made by {how} is not equal to it; attrs.frozen classes are")
+        if repr(again) != repr(component):
+            fail(f"a copy made by {how} has another repr", copy=repr(again), it=repr(component))
+    if type(component).__name__ not in repr(component) or " object at 0x" in repr(component):
+        fail("its repr does not tell what it is; attrs.frozen classes have one that does", repr=repr(component))
+
+
+def same_from_threads(call: Callable[[int], Any], tasks: int = 32) -> None:
+    """Fail unless calls made at once from several threads answer as those made one after the other."""
+    alone = [call(n) for n in range(tasks)]
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(call, range(tasks)))
+    for n, (a, b) in enumerate(zip(alone, together, strict=True)):
+        if not np.array_equal(a, b, equal_nan=True):
+            fail("called from several threads at once it answers otherwise than called alone", call=n)
+
+
+def problem(*, loss: Any = "square", regularizer: Any = "elastic_net", y: NDArray[Any] | None = None, rank: int = 3,
+            dtype: str = "float64", weights: bool = False) -> Problem:  # fmt: skip
+    """Return a small problem with features of both sides, y drawn from those given."""
+    rng = np.random.default_rng(SEED)
+    queries, targets = 12, 9
+    i, j = np.divmod(rng.choice(queries * targets, 60, replace=False), targets)
+    score = rng.normal(size=len(i)) if y is None else rng.choice(y, len(i))
+    blocks = [
+        {
+            "indicator": sp.eye_array(rows, format="csr"),
+            "shared": sp.csr_array(np.where(rng.random((rows, 5)) < 0.5, rng.normal(size=(rows, 5)), 0)),
+        }
+        for rows in (queries, targets)
+    ]
+    return Problem.from_coo(
+        i, j, score, shape=(queries, targets), rank=rank, X=blocks[0], Z=blocks[1], loss=loss, regularizer=regularizer,
+        weight=rng.choice([0.0, 0.5, 1.0, 3.0], len(i)) if weights else None, dtype=dtype,
+    )  # fmt: skip
+
+
+def never_rises(objectives: list[float], precision: Any) -> None:
+    """Fail if an objective rises by more than rounding."""
+    allowed = 40 * float(np.finfo(precision).eps)
+    for n, (before, after) in enumerate(itertools.pairwise(objectives)):
+        if not after <= before + allowed * (1 + abs(before)):
+            fail("the objective rises", round=n + 1, before=before, after=after)
+
+
+def trains(made: Callable[[str], Problem], solvers: tuple[Any, ...]) -> None:
+    """Fail unless training with solvers never raises the objective, and is the same on 1, 2 and 4 threads."""
+    for solver in solvers:
+        for dtype in ("float64", "float32"):
+            given = made(dtype)
+            models = [fit(given, solver=solver, rounds=4, threads=threads) for threads in THREADS]
+            never_rises([record.objective for record in models[0].history], dtype)
+            for threads, model in zip(THREADS[1:], models[1:], strict=True):
+                if not (np.array_equal(models[0].P, model.P) and np.array_equal(models[0].Q, model.Q)):
+                    fail(f"with {solver!r} the model differs between 1 and {threads} threads", dtype=dtype)
+
+
+CANDIDATES = (0.0, 1.0, 0.5, -1.0, 2.0, 3.0, 5.0, 10.0, -3.7, 100.0)
+"""Targets that a loss may take."""
+
+
+def accepted_targets(loss: Loss) -> NDArray[np.float64]:
+    """Return those of some targets that the loss takes."""
+    kept = []
+    for y in CANDIDATES:
+        try:
+            loss.check_targets(frozen(np.array([y])))
+        except ValueError:
+            continue
+        kept.append(y)
+    if not kept:
+        raise Skipped(f"check_targets takes none of {CANDIDATES}")
+    return np.array(kept)
+
+
+__all__ = ["accepted_targets", "copies_are_equal", "frozen", "never_rises", "problem", "same_from_threads", "trains"]
