@@ -14,6 +14,7 @@ _COMMANDS = {
     "fit": "Train a model on a file of pairs, with tables of attributes.",
     "info": "Show version, instruction sets, OpenMP and compiler.",
     "inspect": "Show what a model file holds.",
+    "new-plugin": "Write a plugin package to start from, with tests that pass.",
     "plugins": "List installed plugins, what they offer, and what failed.",
     "predict": "Predict the scores of pairs of a file.",
     "recommend": "Show the best targets for queries of a model.",
@@ -28,7 +29,7 @@ class _LazyGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in _COMMANDS:
-            command: click.Command = importlib.import_module(f"fmfkit.cli.{cmd_name}").command
+            command: click.Command = importlib.import_module(f"fmfkit.cli.{cmd_name.replace('-', '_')}").command
             return command
         if cmd_name not in _plugin_commands():
             return None

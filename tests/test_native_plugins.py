@@ -1,0 +1,150 @@
+"""The door for native losses and regularizers: what is refused, and that solvers agree with NumPy."""
+
+import ctypes
+
+import numpy as np
+import pytest
+from problems import Case
+
+from fmfkit import Loss, fit, get_include, solvers
+from fmfkit.errors import PluginContractError
+from fmfkit.native import MAJOR, NativeLoss, NativeRegularizer, _LossTable
+
+
+def functions(gradient=2.0):
+    """Return ctypes functions of the square loss, and their addresses."""
+    kept, addresses = [], {}
+    for suffix, real in (("f32", ctypes.c_float), ("f64", ctypes.c_double)):
+        kind = ctypes.CFUNCTYPE(None, *[ctypes.POINTER(real)] * 3, ctypes.c_int64, ctypes.c_void_p)
+
+        def value(s, y, out, n, params):
+            for t in range(n):
+                out[t] = (s[t] - y[t]) ** 2
+
+        def slope(s, y, out, n, params):
+            for t in range(n):
+                out[t] = gradient * (s[t] - y[t])
+
+        for name, function in (("value", value), ("gradient", slope)):
+            kept.append(kind(function))
+            addresses[f"{name}_{suffix}"] = ctypes.cast(kept[-1], ctypes.c_void_p).value
+    return kept, addresses
+
+
+class NativeSquare(Loss):
+    """The square loss by function pointers."""
+
+    kept, addresses = functions()
+
+    def value(self, score, y):
+        assert score.size <= 3, "solvers must call the native functions"  # problems try the loss on three pairs
+        return (score - y) ** 2
+
+    def gradient(self, score, y):
+        assert score.size <= 3, "solvers must call the native functions"
+        return 2 * (score - y)
+
+    def curvature(self, score, y):
+        return 2.0
+
+    @property
+    def native(self):
+        return NativeLoss.of_functions(beta=2.0, owner=self.kept, **self.addresses)
+
+
+@pytest.mark.parametrize(
+    "solver", [solvers.PL2M(), solvers.PL2M(block=1), solvers.L2M(), solvers.Naive(), solvers.SGD()], ids=repr
+)
+@pytest.mark.parametrize("weights", [False, True])
+def test_solvers_call_native_losses_as_they_do_built_in_ones(solver, weights):
+    case = Case(weights=weights, dtype="float64")
+    built_in, native = (
+        fit(case.build(loss=loss), solver=solver, rounds=3, threads=1) for loss in ("square", NativeSquare())
+    )
+    np.testing.assert_allclose(native.P, built_in.P, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(
+        [record.objective for record in native.history], [record.objective for record in built_in.history], rtol=1e-9
+    )
+
+
+def table(**changes):
+    kept, addresses = functions()
+    made = _LossTable(NativeLoss.magic, MAJOR, 0, ctypes.sizeof(_LossTable), 0)
+    for name, address in addresses.items():
+        setattr(made, name, address)
+    for name, value in changes.items():
+        setattr(made, name, value)
+    return made, kept
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"magic": 7}, "no table of fmfkit.h is there: it begins with 0x00000007"),
+        ({"abi_major": MAJOR + 1}, rf"the table is of version {MAJOR + 1}\.0 of the interface"),
+        ({"struct_size": 40}, "the table has 40 bytes"),
+        ({"gradient_f32": None}, "functions are missing: gradient_f32"),
+        ({"params_size": 8}, "the functions read 8 bytes of parameters, 0 were given"),
+    ],
+)
+def test_tables_that_cannot_be_called_are_refused(changes, message):
+    made, kept = table(**changes)
+    with pytest.raises(PluginContractError, match=message):
+        NativeLoss(ctypes.addressof(made), beta=2.0, owner=kept)
+
+
+def test_a_null_table_and_one_of_another_kind_are_refused():
+    with pytest.raises(PluginContractError, match="the address is NULL"):
+        NativeLoss(0, beta=2.0)
+    made, kept = table()
+    with pytest.raises(PluginContractError, match="NativeRegularizer: no table"):
+        NativeRegularizer(ctypes.addressof(made), owner=kept)
+
+
+def test_the_header_is_where_it_says_and_agrees_with_the_tables(tmp_path):
+    import shutil
+    import subprocess
+
+    if shutil.which("gcc") is None:
+        pytest.skip("there is no gcc")
+    (tmp_path / "sizes.c").write_text(
+        '#include <stdio.h>\n#include "fmfkit.h"\n'
+        'int main(void) { printf("%zu %zu %d %u", sizeof(fmfkit_loss), sizeof(fmfkit_regularizer), FMFKIT_ABI_MAJOR,'
+        " FMFKIT_LOSS_MAGIC); return 0; }\n"
+    )
+    options = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", f"-I{get_include()}"]
+    subprocess.run(["gcc", *options, "sizes.c", "-o", "sizes"], cwd=tmp_path, check=True)
+    told = subprocess.run([tmp_path / "sizes"], capture_output=True, text=True, check=True).stdout.split()
+    sizes = [ctypes.sizeof(kind.table_type) for kind in (NativeLoss, NativeRegularizer)]
+    assert told == [*map(str, sizes), str(MAJOR), str(NativeLoss.magic)]
+
+
+def test_the_headers_functions_are_exact(tmp_path):
+    import shutil
+    import subprocess
+
+    if shutil.which("gcc") is None:
+        pytest.skip("there is no gcc")
+    (tmp_path / "f.c").write_text(
+        '#include "fmfkit.h"\n'
+        + "".join(
+            f"void {name}_{suffix}(const {real} *x, {real} *out, long n)"
+            f" {{ for (long t = 0; t < n; t++) out[t] = fmfkit_{name}_{suffix}(x[t]); }}\n"
+            for name in ("exp", "softplus", "sigmoid")
+            for suffix, real in (("f32", "float"), ("f64", "double"))
+        )
+    )
+    command = ["gcc", "-O3", "-shared", "-fPIC", f"-I{get_include()}", "f.c", "-o", "f.so"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    library = ctypes.CDLL(str(tmp_path / "f.so"))
+    wanted = {
+        "exp": np.exp, "softplus": lambda x: np.logaddexp(0, x), "sigmoid": lambda x: np.exp(-np.logaddexp(0, -x)),
+    }  # fmt: skip
+    for suffix, dtype, close in (("f32", np.float32, 5e-7), ("f64", np.float64, 2e-15)):
+        x = np.concatenate([np.linspace(-80, 80, 4001), np.linspace(-1, 1, 2001)]).astype(dtype)
+        for name, exact in wanted.items():
+            out = np.empty_like(x)
+            getattr(library, f"{name}_{suffix}")(
+                ctypes.c_void_p(x.ctypes.data), ctypes.c_void_p(out.ctypes.data), ctypes.c_long(len(x))
+            )
+            np.testing.assert_allclose(out, exact(x.astype(np.float64)), rtol=close * 4, atol=close / 1e20)
