@@ -1,0 +1,125 @@
+"""Losses for two classes, y = 0 and y = 1."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+import attrs
+import numpy as np
+from attrs import validators
+from fmfkit_losses._native import ffi, lib
+from numpy.typing import NDArray
+from scipy.special import erfcx, log_ndtr, ndtr
+
+from fmfkit import Loss
+from fmfkit.native import NativeLoss
+
+Reals = NDArray[Any]
+
+
+def _between_0_and_1(y: Reals, loss: str) -> None:
+    if y.size and (y.min() < 0 or y.max() > 1):
+        raise ValueError(f"scores: the {loss} loss takes y between 0 and 1, got values from {y.min():g} to {y.max():g}")
+
+
+@attrs.frozen
+class Probit(Loss):
+    """-y ln Phi(s) - (1 - y) ln Phi(-s), Phi being the normal distribution's."""
+
+    def value(self, score: Reals, y: Reals) -> Reals:
+        """Computed in double precision: the logarithms are delicate."""
+        s = score.astype(np.float64)
+        return np.asarray(-y * log_ndtr(s) - (1 - y) * log_ndtr(-s)).astype(score.dtype)
+
+    def gradient(self, score: Reals, y: Reals) -> Reals:
+        """phi/Phi by the scaled error function, which neither overflows nor vanishes."""
+        s = score.astype(np.float64)
+        return np.asarray((1 - y) * _ratio(-s) - y * _ratio(s)).astype(score.dtype)
+
+    def curvature(self, score: Reals, y: Reals) -> float:
+        """1: the second derivative of -ln Phi lies between 0 and 1."""
+        return 1.0
+
+    def link(self, score: Reals) -> Reals:
+        """The probability Phi(s)."""
+        return np.asarray(ndtr(score.astype(np.float64))).astype(score.dtype)
+
+    def check_targets(self, y: Reals) -> None:
+        """Refuse y outside [0, 1]."""
+        _between_0_and_1(y, "probit")
+
+
+def _ratio(s: Reals) -> Reals:
+    """phi(s) / Phi(s)."""
+    with np.errstate(over="ignore"):
+        return np.asarray(np.sqrt(2 / np.pi) / erfcx(-s / np.sqrt(2)))
+
+
+@attrs.frozen
+class SquaredHinge(Loss):
+    """max(0, 1 - m s)², m = 1 for y = 1 and -1 for y = 0."""
+
+    def _short(self, score: Reals, y: Reals) -> tuple[Reals, Reals]:
+        side = 2 * y - 1
+        return side, np.maximum(1 - side * score, 0)
+
+    def value(self, score: Reals, y: Reals) -> Reals:
+        """The square of what is missing to the margin."""
+        return np.asarray(self._short(score, y)[1] ** 2)
+
+    def gradient(self, score: Reals, y: Reals) -> Reals:
+        """-2 m max(0, 1 - m s)."""
+        side, short = self._short(score, y)
+        return np.asarray(-2 * side * short)
+
+    def curvature(self, score: Reals, y: Reals) -> float:
+        """2, the largest there is."""
+        return 2.0
+
+    def check_targets(self, y: Reals) -> None:
+        """Refuse all but 0 and 1."""
+        if y.size and not ((y == 0) | (y == 1)).all():
+            raise ValueError(f"scores: the squared hinge takes y of 0 and 1, got {y[(y != 0) & (y != 1)][0]:g}")
+
+
+@attrs.frozen
+class WeightedLogistic(Loss):
+    """-positive y ln sigma(s) - (1 - y) ln sigma(-s): the logistic loss, positives counting ``positive`` times."""
+
+    positive: float = attrs.field(default=2.0, converter=float, validator=validators.gt(0))
+
+    def value(self, score: Reals, y: Reals) -> Reals:
+        """By softplus(s) = ln(1 + e^s)."""
+        plus = np.logaddexp(score * 0, score)
+        return np.asarray(self.positive * y * (plus - score) + (1 - y) * plus)
+
+    def gradient(self, score: Reals, y: Reals) -> Reals:
+        """(1 - y) sigma(s) - positive y sigma(-s)."""
+        p = 0.5 * (1 + np.tanh(score / 2))
+        return np.asarray((1 - y) * p - self.positive * y * (1 - p))
+
+    def curvature(self, score: Reals, y: Reals) -> Reals:
+        """(positive y + 1 - y) (sigma(s) - 1/2) / s, never above 1/4 of the first (Jaakkola and Jordan)."""
+        near = np.abs(score) < 0.01
+        safe = np.where(near, score.dtype.type(1), score)
+        bend = np.where(near, 0.25 - score * score / 48, np.tanh(safe / 2) / (2 * safe))
+        return np.asarray((self.positive * y + 1 - y) * bend)
+
+    def link(self, score: Reals) -> Reals:
+        """sigma(s); with ``positive`` other than 1 no probability, but in the same order."""
+        return np.asarray(0.5 * (1 + np.tanh(score / 2)))
+
+    def check_targets(self, y: Reals) -> None:
+        """Refuse y outside [0, 1]."""
+        _between_0_and_1(y, "weighted logistic")
+
+    @property
+    def native(self) -> NativeLoss:
+        """csrc/losses.c."""
+        address = int(ffi.cast("uintptr_t", lib.weighted_logistic()))
+        largest = max(self.positive, 1.0) / 4
+        return NativeLoss(address, beta=largest, params=struct.pack("d", self.positive), owner=lib)
+
+
+__all__ = ["Probit", "SquaredHinge", "WeightedLogistic"]

@@ -1,0 +1,14 @@
+"""The plugin "regularizers"."""
+
+from __future__ import annotations
+
+from fmfkit import Spec, hookimpl
+
+
+@hookimpl
+def fmfkit_regularizers() -> list[Spec]:
+    """Return what the plugin offers."""
+    return [
+        Spec("non_negative", "fmfkit_regularizers.convex:NonNegative", "l1 w + l2/2 w², for w >= 0 only"),
+        Spec("mcp", "fmfkit_regularizers.concave:MCP", "sparse without shrinking: the minimax concave penalty"),
+    ]  # fmt: skip

@@ -1,0 +1,52 @@
+"""Penalties that are not convex: T still finds the best change of each parameter, so that the objective never rises."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import attrs
+import numpy as np
+from attrs import validators
+from numpy.typing import NDArray
+
+from fmfkit import Regularizer
+
+Reals = NDArray[Any]
+
+
+@attrs.frozen(kw_only=True)
+class MCP(Regularizer):
+    """The minimax concave penalty: l1 |w| - w²/(2 gamma) up to |w| = gamma l1, and the same for all larger ones.
+
+    Small parameters become zero, large ones are not shrunk at all. It is not convex: a fit may end in another minimum
+    from another start.
+    """
+
+    l1: float = attrs.field(default=0.1, converter=float, validator=validators.gt(0))
+    gamma: float = attrs.field(default=3.0, converter=float, validator=validators.gt(0))
+    scale: Literal["observations", "uniform"] = attrs.field(
+        default="observations", validator=validators.in_(("observations", "uniform"))
+    )
+    blocks: Mapping[str, float] = attrs.field(factory=dict, hash=False)
+
+    def penalty(self, w: Reals, strength: float | Reals = 1.0) -> Reals:
+        """Flat from gamma l1 on."""
+        size = np.minimum(np.abs(w), w.dtype.type(self.gamma * self.l1))
+        return np.asarray(strength * (self.l1 * size - size * size / (2 * self.gamma)))
+
+    def T(self, x: Reals, y: Reals, w: Reals, strength: float | Reals = 1.0) -> Reals:
+        """The best of all places where the slope may vanish: zero, the concave parts, beyond them, and the ends."""
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            lone = w - x / y
+            inner = y - strength / self.gamma
+            ends = self.gamma * self.l1 + 0 * w
+            places = [0 * w, w, lone, ends, -ends, *((y * lone - s * strength * self.l1) / inner for s in (1, -1))]
+            tried = np.stack([np.where(np.isfinite(place), place, w) for place in places])
+            d = tried - w
+            reached = x * d + y / 2 * d * d + self.penalty(tried, strength)
+        best = np.argmin(reached, axis=0)
+        return np.asarray(np.take_along_axis(d, best[None], axis=0)[0], w.dtype)
+
+
+__all__ = ["MCP"]

@@ -1,0 +1,49 @@
+import numpy as np
+import scipy.sparse as sp
+from fmfkit_schedulers.adaptive import Adaptive
+from fmfkit_schedulers.conflict import BoundedConflict, ConflictFree
+from fmfkit_schedulers.cooccurrence import Apart
+
+from fmfkit import Problem, fit, solvers, testing
+
+
+@testing.parametrize_with_checks([BoundedConflict(), BoundedConflict(2.5), ConflictFree(), Apart(), Adaptive()])
+def test_conformance(component, check):
+    check(component)
+
+
+def problem(per_row=4):
+    rng = np.random.default_rng(0)
+    i, j = np.divmod(rng.choice(300 * 40, 3000, replace=False), 40)
+    words = sp.random_array((300, 60), density=per_row / 60, rng=rng, data_sampler=lambda size: rng.normal(size=size))
+    return Problem.from_coo(i, j, rng.normal(size=3000), shape=(300, 40), rank=2, X={"words": words})
+
+
+def least_eta(scheduler, block=1):
+    model = fit(problem(), solver=solvers.PL2M(block=block, scheduler=scheduler), rounds=3)
+    return min(record.eta.minimum for record in model.history[1:])
+
+
+def test_eta_is_never_below_what_the_bound_promises():
+    assert least_eta(BoundedConflict(4.0)) >= 0.25 * (1 - 1e-6)
+    assert least_eta(ConflictFree()) >= 1 - 1e-6
+
+
+def test_features_that_always_occur_together_fall_to_different_sets():
+    twins = sp.csr_array(np.repeat(np.eye(50), 2, axis=1))  # columns 2k and 2k + 1 are alike
+    features = Problem.from_coo([0], [0], [1.0], shape=(50, 1), rank=1, X={"twins": twins}).X
+    partition = Apart(4).partition(features, 0, np.random.default_rng(0))
+    set_of = np.empty(100, int)
+    for k, members in enumerate(partition.sets):
+        set_of[members] = k
+    assert (set_of[::2] != set_of[1::2]).all()
+
+
+def test_the_adaptive_size_is_large_where_nothing_conflicts_and_small_where_all_does():
+    def size(matrix):
+        return Adaptive(most_sigma=1e9).size(
+            Problem.from_coo([0], [0], [1.0], shape=(matrix.shape[0], 1), rank=1, X={"x": matrix}).X
+        )
+
+    assert size(sp.eye_array(500, format="csr")) == 500
+    assert size(sp.csr_array(np.ones((20, 500)))) <= 2
