@@ -17,8 +17,8 @@ from fmfkit.solvers import PL2M
 from fmfkit.testing import common
 from fmfkit.testing.verdict import Skipped, fail
 
-SECONDS = 20.0
-"""How long a partition of a million features may take: no race, but nobody waits for minutes."""
+SECONDS = 60.0
+"""How long a processor may work on a partition of a million features: no race, but nobody waits for minutes."""
 
 
 def _features(matrix: sp.csr_array) -> Features:
@@ -145,9 +145,9 @@ def check_balance_holds(scheduler: PartitionScheduler) -> None:
 def check_a_million_features_are_no_trouble(scheduler: PartitionScheduler) -> None:
     """A million features, five in each of a million rows, are partitioned while one waits."""
     features = _random(1_000_000, 1_000_000, 5)
-    began = time.perf_counter()
+    began = time.process_time()
     partition = _draw(scheduler, features)
-    seconds = time.perf_counter() - began
+    seconds = time.process_time() - began
     _check_partition(partition, features, "a million features")
     if seconds > SECONDS:
         fail("it takes too long", seconds=seconds, allowed=SECONDS)

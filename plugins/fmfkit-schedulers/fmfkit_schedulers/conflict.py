@@ -1,7 +1,8 @@
 """Sets with a guarantee: in each, a feature keeps at least the share 1/c of its lone step.
 
 PL2M moves feature s of a set S by its lone step times eta_s = Σ_i H_i x_is² / Σ_i H_i |x_is| C_i, where C_i is the sum
-of |x_ir| over the features r of S. Where C_i <= c |x_is| for every row i and every feature s of S that it has, eta_s >= 1/c, whatever H is.
+of |x_ir| over the features r of S. Where C_i <= c |x_is| for every row i and every feature s of S that it has,
+eta_s >= 1/c, whatever H is.
 """
 
 from __future__ import annotations
