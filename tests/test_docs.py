@@ -6,7 +6,10 @@ from pathlib import Path
 import pytest
 
 from fmfkit import hookspecs, interfaces
+from fmfkit.native import NativeLoss, NativeRegularizer
 from fmfkit.registry import KINDS
+from fmfkit.testing.running import CHECKS
+from fmfkit.testing.verdict import law
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -40,6 +43,20 @@ def test_every_method_of_an_interface_is_documented_and_states_its_law(interface
         if not name.startswith("_") and callable(member):
             assert f"`{name}(" in text, f"{interface.__name__}.{name}"
             assert member.__doc__
+
+
+def test_every_check_is_documented_with_its_law():
+    text = (ROOT / "docs" / "conformance.md").read_text(encoding="utf-8")
+    for checks in CHECKS.values():
+        for check in checks:
+            assert f'<a id="{check.__name__}"></a>`{check.__name__}` | {law(check).replace("|", "&#124;")} |' in text
+
+
+def test_every_field_of_the_c_interface_is_documented():
+    text = (ROOT / "docs" / "c-abi.md").read_text(encoding="utf-8")
+    for kind in (NativeLoss, NativeRegularizer):
+        for name, _ in kind.table_type._fields_:
+            assert f"`{name}`" in text, name
 
 
 def test_links_between_pages_lead_somewhere():

@@ -8,7 +8,21 @@ import time
 
 import attrs
 import click
-from fmfkit_bench import accuracy, footprint, growth, machine, plain, real, shapes, speed, tables, targets, top
+from fmfkit_bench import (
+    accuracy,
+    footprint,
+    growth,
+    losses,
+    machine,
+    plain,
+    real,
+    scheduling,
+    shapes,
+    speed,
+    tables,
+    targets,
+    top,
+)
 
 import fmfkit
 
@@ -270,3 +284,38 @@ def tables_command(rows: int, repeats: int, seed: int) -> None:
         f"{one.rows} rows, {one.file_bytes / 1e6:.0f} MB: polars reads it in {one.polars_seconds:.2f} s, "
         f"Dataset.of takes {one.dataset_seconds:.2f} s, {one.ratio:.2f} times as long"
     )
+
+
+@bench.command("losses")
+@_shape
+@_scale
+@_rank
+@_seed
+@click.option("--rounds", default=4, show_default=True, type=click.IntRange(1), help="Rounds of each fit.")
+@click.option("--threads", multiple=True, type=click.IntRange(1, 1024), help="Threads; 1 and 2 by default.")
+@click.option("--repeats", default=3, show_default=True, type=click.IntRange(1), help="Medians are shown.")
+def losses_command(
+    names: tuple[str, ...], scale: float, rank: int, seed: int, rounds: int, threads: tuple[int, ...], repeats: int
+) -> None:
+    """Train with the logistic loss built in, in C, compiled by numba, and in NumPy, side by side."""
+    for name in names:
+        click.echo(
+            losses.table(
+                losses.measure(shapes.generate(name, scale, seed), rank, threads or (1, 2), rounds, repeats, _say)
+            )
+        )
+
+
+@bench.command("schedulers")
+@_shape
+@_scale
+@_rank
+@_seed
+@click.option("--rounds", default=6, show_default=True, type=click.IntRange(1), help="Rounds of each fit.")
+@click.option("--threads", default=2, show_default=True, type=click.IntRange(1, 1024), help="Threads.")
+def schedulers_command(names: tuple[str, ...], scale: float, rank: int, seed: int, rounds: int, threads: int) -> None:
+    """Show what schedulers do to eta, sigma, seconds per round and the time to equal objective."""
+    for name in names:
+        click.echo(
+            scheduling.table(scheduling.measure(shapes.generate(name, scale, seed), rank, rounds, threads, seed, _say))
+        )

@@ -67,3 +67,10 @@ def test_help_of_fmfkit_lists_bench():
 def test_top_and_tables_compare_with_others():
     assert "ml10m: top 5 of " in invoke("top", "--scale", "0.002", "-k", "5", "--repeats", "1", "--rank", "8")
     assert "times as long" in invoke("tables", "--rows", "2000", "--repeats", "1")
+
+
+def test_losses_and_schedulers_are_compared():
+    output = invoke("losses", "--scale", "0.002", "--rank", "8", "--rounds", "1", "--repeats", "1", "--threads", "1")
+    assert "NumPy" in output
+    output = invoke("schedulers", "--scale", "0.002", "--rank", "4", "--rounds", "2")
+    assert "random 500" in output
