@@ -7,8 +7,8 @@
      parameters P, one row of `width` numbers per feature: `rank` latent dimensions, then the side's bias if it has one
      embedding  U = X P, one row of `stride` numbers per instance; a score is offset + dot(U_i, V_j) */
 
-enum { FMF_EXTERNAL = 0, FMF_SQUARE = 1, FMF_LOGISTIC = 2, FMF_NATIVE = 3 };   /* losses; external: gradients come from
-   Python; native: from a plugin's functions */
+enum { FMF_EXTERNAL = 0, FMF_SQUARE = 1, FMF_LOGISTIC = 2, FMF_NATIVE = 3, FMF_CALLED = 4 };   /* losses; external: gradients
+   come from Python; native: from a plugin's functions; called: from Python too, chunk by chunk (block solver) */
 enum { FMF_OK = 0, FMF_OUT_OF_MEMORY = 1 };
 enum {
     FMF_CUT = 2048,             /* longer columns are summed in pieces of this size, whatever the number of threads */
@@ -22,6 +22,7 @@ typedef struct fmf_loss {
     double beta;                /* native: the largest curvature */
     const void *native;         /* native: a fmfkit_loss of fmfkit.h */
     const void *params;         /* native: what its functions read */
+    void *python;               /* called: handle for the callback */
 } fmf_loss;
 
 /* The observed pairs, grouped by row. */
@@ -132,6 +133,9 @@ typedef struct fmf_block {
     /* directions or sets: */
     double *row_sums;           /* (portions of the rows, 2) slope and curvature along the step */
     double *feature_sums;       /* (portions of the features, or the largest set, 2) the penalty's part in them */
+    /* losses that are called only: */
+    void *called;               /* (threads, 2, called_room) gradients and curvatures of some chunks' pairs */
+    int64_t called_room;
     /* rows by themselves only: */
     void *lines;                /* (threads, blocks, lines_room, B) V_j of a row's pairs */
     int64_t lines_room;

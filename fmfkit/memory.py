@@ -80,9 +80,9 @@ def memory(problem: Problem, rank: int, block: int, threads: int) -> Memory:
 
 def _path(problem: Problem, side: Side, block: int) -> str:
     """Return what PL2M does on a side, without a scheduler: see ``PL2M``."""
-    if block == 1 or not _native.takes_blocks(problem, side):
+    if block == 1 or not _native.takes_blocks(side):
         return "dimension"
-    if not side.features.shared.any():
+    if not side.features.shared.any() and _native.loss_code(problem.loss) != _native.EXTERNAL:
         return "alone"
     return "sets" if any(_native.elastic_net(part.regularizer)[0] > 0 for part in side.parts) else "together"
 

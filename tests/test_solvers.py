@@ -505,3 +505,24 @@ def test_the_reference_refuses_blocks_with_other_penalties():
 def test_the_reference_knows_three_algorithms(algorithm):
     with pytest.raises(ValueError, match="algorithm"):
         solvers.Reference(algorithm=algorithm)
+
+
+@few
+@given(case=cases(loss="square", dtype="float64"), per_pair=st.booleans(), threads=st.integers(1, 3))
+def test_losses_in_numpy_are_taken_by_blocks_as_the_built_in_ones_are(case, per_pair, threads):
+    built_in, called = (
+        fit(case.build(loss=loss, offset=0.0), rounds=2, threads=threads) for loss in ("square", NumpySquare(per_pair))
+    )
+    np.testing.assert_allclose(called.P, built_in.P, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(called.Q, built_in.Q, rtol=1e-7, atol=1e-9)
+
+
+def test_an_error_in_a_loss_that_is_called_from_c_is_raised():
+    class Fails(NumpySquare):
+        def gradient(self, score, y):
+            if score.size > 3:
+                raise KeyError("from the loss")
+            return super().gradient(score, y)
+
+    with pytest.raises(KeyError, match="from the loss"):
+        fit(Case().build(loss=Fails()), rounds=1, threads=2)

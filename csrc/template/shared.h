@@ -30,13 +30,38 @@ static inline void FN(refresh_scores)(const fmf_block *b, int64_t i, int64_t fro
     }
 }
 
+/* G and A of rows first..end, whose scores are up to date, of a loss that is called for the whole chunk at once. */
+static void FN(called_sums)(const fmf_block *b, int64_t first, int64_t end, int bias) {
+    const fmf_descent *d = &b->d;
+    const int64_t *ptr = d->pairs.ptr, at = ptr[first], pairs = ptr[end] - at;
+    const REAL *weight = d->pairs.weight;
+    REAL *g = (REAL *)b->called + 2 * b->called_room * FMF_THREAD, *h = g + b->called_room, *G = b->G, *A = b->A;
+    if (!pairs) return;
+    fmf_call_bend(d->loss.python, (const REAL *)d->score + at, (const REAL *)d->pairs.y + at, g, h, pairs);
+    for (int64_t t = 0; weight && t < pairs; t++) {
+        g[t] *= weight[at + t];
+        h[t] *= weight[at + t];
+    }
+    for (int64_t i = first; i < end; i++) {
+        const int64_t from = ptr[i] - at, n = ptr[i + 1] - ptr[i];
+        if (!bias) {
+            FN(gram)(d->pairs.other + ptr[i], g + from, h + from, n, (const REAL *)d->VV + B, 2 * B, G + i * B, A + i * ROOM);
+            continue;
+        }
+        for (int64_t t = 0; t < n; t++) {
+            G[i * B] += g[from + t];
+            A[i * ROOM] += h[from + t];
+        }
+    }
+}
+
 /* G and A of rows first..end.  A bias's block needs no V_j: they are 1. */
 static void FN(chunk_sums)(const fmf_block *b, int64_t first, int64_t end, int refresh, int bias) {
     const fmf_descent *d = &b->d;
     const int64_t *ptr = d->pairs.ptr;
     const REAL *y = d->pairs.y, *weight = d->pairs.weight, *VV = d->VV;
     REAL *score = d->score, *G = b->G, *A = b->A;
-    const int plain = d->loss.code == FMF_SQUARE && !weight;
+    const int plain = d->loss.code == FMF_SQUARE && !weight, called = d->loss.code == FMF_CALLED;
     REAL g[BLOCK], h[BLOCK];
     memset(G + first * B, 0, (size_t)(end - first) * B * sizeof(REAL));
     memset(A + first * ROOM, 0, (size_t)(end - first) * ROOM * sizeof(REAL));
@@ -47,6 +72,7 @@ static void FN(chunk_sums)(const fmf_block *b, int64_t first, int64_t end, int r
         } else {
             FN(refresh_scores)(b, i, ptr[i], n, refresh);
         }
+        if (called) continue;
         if (bias) {
             REAL sums[2] = {0};
             FN(pair_sums)(d, ptr[i], n, score + ptr[i], sums);
@@ -56,7 +82,8 @@ static void FN(chunk_sums)(const fmf_block *b, int64_t first, int64_t end, int r
             FN(gram)(d->pairs.other + ptr[i], score + ptr[i], NULL, n, VV + B, 2 * B, G + i * B, A + i * ROOM);
         }
     }
-    if (bias) return;
+    if (called) FN(called_sums)(b, first, end, bias);
+    if (bias || called) return;
     if (plain) FN(double_sums)(G + first * B, A + first * ROOM, end - first);
     /* other losses by blocks of pairs, which may hold many short rows or a part of a long one */
     for (int64_t begin = ptr[first], i = first; !plain && begin < ptr[end]; begin += BLOCK) {
@@ -96,8 +123,13 @@ static void FN(block_pass)(const fmf_block *b, const fmf_dimension *k, int refre
     const int64_t total = pairs->ptr[pairs->rows];
     const int64_t from = total * thread / team, to = thread + 1 == team ? total + 1 : total * (thread + 1) / team;
     for (int64_t c = 0; c < pairs->chunks; c++) {
-        const int64_t first = pairs->chunk[c], end = pairs->chunk[c + 1];
-        if (pairs->ptr[first] < from || pairs->ptr[first] >= to) continue;
+        const int64_t first = pairs->chunk[c], at = pairs->ptr[first];
+        if (at < from || at >= to) continue;
+        while (b->d.loss.code == FMF_CALLED && c + 1 < pairs->chunks && pairs->ptr[pairs->chunk[c + 1]] < to &&
+               pairs->ptr[pairs->chunk[c + 2]] - at <= b->called_room) {
+            c++; /* a call costs the same for many pairs as for few */
+        }
+        const int64_t end = pairs->chunk[c + 1];
         FN(chunk_sums)(b, first, end, refresh, k->column == b->rank);
         memset((REAL *)b->move + first * B, 0, (size_t)(end - first) * B * sizeof(REAL));
         for (int64_t i = first; !b->directions && i < end; i++) FN(write_view)(b, k, i);

@@ -210,9 +210,9 @@ def is_elastic_net(regularizer: Regularizer) -> bool:
     return type(regularizer) is ElasticNet
 
 
-def takes_blocks(problem: Problem, side: Side) -> bool:
+def takes_blocks(side: Side) -> bool:
     """Tell whether a side can be updated by blocks of dimensions."""
-    return loss_code(problem.loss) != EXTERNAL and all(is_elastic_net(part.regularizer) for part in side.parts)
+    return all(is_elastic_net(part.regularizer) for part in side.parts)
 
 
 def all_native(problem: Problem, side: Side) -> bool:
@@ -548,8 +548,13 @@ class Descent:
     def __init__(
         self, problem: Problem, side: Side, W: Reals, other: Reals, score: Reals, buffers: SideBuffers, *,
         plan: Plan | None, gradient: Reals | None, curvature: Reals | None, beta: float, threads: int, wide: int = 1,
+        called: Any = None,
     ) -> None:  # fmt: skip
-        """Point C at the arrays. ``plan`` None means Algorithm 2 or 1; gradient and curvature serve external losses."""
+        """Point C at the arrays.
+
+        ``plan`` None means Algorithm 2 or 1; gradient and curvature serve external losses, ``called``, a handle, those
+        of them that C calls back.
+        """
         dtype = problem.dtype
         room = plan.largest_set if plan else 1
         self.delta, self.sums = np.zeros(room * wide, dtype), np.zeros((room, 2), dtype)
@@ -560,7 +565,7 @@ class Descent:
         fields = {
             "pairs": _pairs(side.pairs),
             "features": _features(side.features),
-            "loss": loss_fields(problem.loss),
+            "loss": loss_fields(problem.loss) if called is None else {"code": lib.FMF_CALLED, "python": called},
             "beta": beta,
             "other": _void(other, dtype),
             "other_rows": other.shape[0],

@@ -11,11 +11,14 @@ from numpy.typing import NDArray
 from fmfkit import _native
 from fmfkit._core import ffi, lib
 from fmfkit._native import BLOCK, WIDE
+from fmfkit.checks import check_batch, frozen
 from fmfkit.interfaces import Partition, Reals
 from fmfkit.problem import Features, Problem, Side
 
 ROWS_AT_ONCE = 65536
 """Rows whose values are added up at a time."""
+PAIRS_AT_ONCE = 32768
+"""Pairs that a loss in Python sees at a time: long for NumPy, short for the caches."""
 LINES_BYTES = 8 * 2**20
 """What a thread may use to keep the embeddings of a row's partners side by side."""
 
@@ -49,6 +52,34 @@ def lines_room(longest: int, line: int) -> int:
     return min(longest | 1, max(1, LINES_BYTES // line))
 
 
+class _Calls:
+    """Serves the callbacks for a loss written in Python."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.loss, self.dtype = problem.loss, problem.dtype
+        self.error: BaseException | None = None
+
+    def bend(self, score: Reals, y: Reals, g: Reals, h: Reals) -> None:
+        given, targets = frozen(score), frozen(y)
+        g[:] = check_batch(self.loss, "gradient", self.loss.gradient(given, targets), g.shape)
+        curvature = self.loss.curvature(given, targets)
+        h[:] = check_batch(self.loss, "curvature", curvature, () if np.ndim(curvature) == 0 else h.shape, scalar=True)
+
+
+@ffi.def_extern()  # type: ignore[untyped-decorator]
+def fmf_python_bend(python: Any, score: Any, y: Any, g: Any, h: Any, n: int) -> None:
+    """Gradients and curvatures of some pairs; what goes wrong is kept, and raised when C returns."""
+    calls: _Calls = ffi.from_handle(python)
+    arrays = [np.frombuffer(ffi.buffer(a, n * calls.dtype.itemsize), calls.dtype) for a in (score, y, g, h)]
+    try:
+        if calls.error is None:
+            calls.bend(*arrays)
+            return
+    except BaseException as error:  # an interrupt too
+        calls.error = calls.error or error
+    arrays[2][:], arrays[3][:] = 0, 1
+
+
 DOUBLES = ("weights", "row_sums", "feature_sums", "row_common", "feature_common", "chunk_loss")
 """Members of the C struct that are double whatever the precision of the problem."""
 
@@ -63,7 +94,8 @@ class BlockDescent:
     def __init__(self, problem: Problem, side: Side, other_rows: int, directions: int) -> None:
         """Reserve the buffers: proportional to rows, features and the other side's rows."""
         self.problem, self.directions = problem, directions
-        self.alone = not side.features.shared.any()
+        self.called = _native.loss_code(problem.loss) == _native.EXTERNAL
+        self.alone = not self.called and not side.features.shared.any()
         self.side = side if self.alone or directions else attrs.evolve(side, features=side.features.with_values())
         self.embedding = _native.new_embedding(problem, side)
         self.plan: _native.Plan | None = None
@@ -96,9 +128,12 @@ class BlockDescent:
         side, dtype = self.side, self.problem.dtype
         if self.plan is not None and partition is not None:
             self.plan.lay_out(without_owned(partition, side.features), threads, runs=True)
+        calls = _Calls(self.problem) if self.called else None
+        handle = None if calls is None else ffi.new_handle(calls)
         descent = _native.Descent(
             self.problem, side, W, other, score, self.buffers, plan=self.plan, gradient=None, curvature=None,
-            beta=float(_native.curvature_of_first(self.problem)), threads=threads, wide=BLOCK,
+            beta=1.0 if calls else float(_native.curvature_of_first(self.problem)), threads=threads, wide=BLOCK,
+            called=handle,
         )  # fmt: skip
         scratch = self._scratch(descent.team)
         pointers = {name: _native._void(array, dtype, writable=True) for name, array in self.wide.items()}
@@ -110,13 +145,15 @@ class BlockDescent:
             **{name: _native._pointer("double *", array, np.float64, writable=True) if name in DOUBLES
                else _native._void(array, dtype, writable=True)
                for name, array in scratch.items()},
-            "lines_room": self.lines_room, "longest": self.longest,
+            "lines_room": self.lines_room, "longest": self.longest, "called_room": self.called_room,
         })  # fmt: skip
         every = _native.dimensions(self.problem, side)
         bias = descent.dimensions(every[:1]) if side.bias is not None else ffi.NULL
         factors = descent.dimensions(every[-1:])
         if not self.alone:
             descent.kernels.block_descend(block, bias, factors, descent.team)
+            if calls is not None and calls.error is not None:
+                raise calls.error
             return None
         loss: float = descent.kernels.block_rows(block, bias, factors, descent.team)
         return loss
@@ -140,7 +177,7 @@ class BlockDescent:
     def _scratch(self, team: int) -> dict[str, NDArray[Any]]:
         """Return what threads need for themselves, kept from round to round."""
         if self._kept is None or self._kept[0] != team:
-            self._kept = team, self._alone(team) if self.alone else self._sums()
+            self._kept = team, self._alone(team) if self.alone else self._sums() | self._called(team)
         return self._kept[1]
 
     def _alone(self, team: int) -> dict[str, NDArray[Any]]:
@@ -151,6 +188,16 @@ class BlockDescent:
             "row_score": np.empty(team * self.longest, dtype),
             "chunk_loss": np.empty(len(self.side.pairs.chunk) - 1),
         }
+
+    @property
+    def called_room(self) -> int:
+        """For how many pairs at a time a loss in Python is called: those of one chunk at least."""
+        pairs = self.side.pairs
+        return int(np.diff(pairs.ptr[pairs.chunk]).max(initial=PAIRS_AT_ONCE)) if self.called else 0
+
+    def _called(self, team: int) -> dict[str, NDArray[Any]]:
+        """Return the room for gradients and curvatures of a loss that is called."""
+        return {"called": np.empty(team * 2 * self.called_room, self.problem.dtype)}
 
     def _sums(self) -> dict[str, NDArray[Any]]:
         """Return the scratch of line searches."""

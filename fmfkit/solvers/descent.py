@@ -41,7 +41,7 @@ class Workspace:
     """One score per pair, in the order of the side whose turn it is (less y for the square loss); empty where both
     sides do without."""
     gradient: Reals | None
-    """One gradient per pair where the loss is written in Python."""
+    """One gradient per pair where the loss is written in Python, unless both sides are taken by blocks."""
     curvature: Reals | None
     """One curvature per pair where such a loss gives one for each."""
     scored: SideWorkspace | None = None
@@ -64,7 +64,8 @@ class CoordinateDescent(Solver):
             self._side_workspace(problem, side, other.pairs.rows)
             for side, other in (problem.sides, problem.sides[::-1])
         )
-        external = _native.loss_code(problem.loss) == _native.EXTERNAL
+        blocks = query.block is not None and target.block is not None
+        external = not blocks and _native.loss_code(problem.loss) == _native.EXTERNAL
         per_pair = external and np.ndim(_native.curvature_of_first(problem)) > 0
 
         def one_per_pair() -> Reals:

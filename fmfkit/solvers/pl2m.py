@@ -30,7 +30,7 @@ class PL2M(CoordinateDescent):
     """Algorithm 3: parallel coordinate descent over the sets that ``scheduler`` makes each round.
 
     ``block=1`` is the paper's algorithm: one latent dimension at a time. ``block=8``, the default, updates eight
-    together, with one pass over the pairs for all of them. A loss or regularizer written in Python is always taken one
+    together, with one pass over the pairs for all of them. A regularizer other than the elastic net is always taken one
     dimension at a time.
 
     In a block, a feature that is a row's own solves its 8 x 8 problem. The features that rows share move all together,
@@ -50,7 +50,7 @@ class PL2M(CoordinateDescent):
         return RandomPartition(sets=8) if wide else RandomPartition(500)
 
     def _side_workspace(self, problem: Problem, side: Side, other_rows: int) -> SideWorkspace:
-        if self.block == 1 or not _native.takes_blocks(problem, side):
+        if self.block == 1 or not _native.takes_blocks(side):
             return super()._side_workspace(problem, side, other_rows)
         l1 = max(_native.elastic_net(part.regularizer)[0] for part in side.parts)
         block = BlockDescent(problem, side, other_rows, 0 if l1 > 0 or self.scheduler else self.directions)
