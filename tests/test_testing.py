@@ -1,5 +1,6 @@
 """The conformance suite itself: good components pass, each broken one fails the checks it should, and no others."""
 
+import sys
 import textwrap
 
 import pytest
@@ -115,3 +116,28 @@ def test_what_cannot_be_checked_is_an_error_and_no_pass(pytester, arguments, mes
     result = run(pytester, "--pyargs", "fmfkit.testing", *arguments)
     assert result.ret != 0
     assert message in result.stdout.str() + result.stderr.str()
+
+
+def test_a_broken_plugin_beside_good_ones_breaks_nothing(pytester, monkeypatch):
+    site = pytester.mkdir("site")
+    (site / "broken_plugin.py").write_text("raise ImportError('no such luck')")
+    (site / "good_plugin.py").write_text(
+        "from fmfkit import Spec, hookimpl\n\n@hookimpl\ndef fmfkit_losses():\n"
+        "    return [Spec('mine', 'fmfkit.losses:Square', 'mine')]\n"
+    )
+    for name in ("broken", "good"):
+        about = site / f"{name}_plugin-1.0.dist-info"
+        about.mkdir()
+        (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}-plugin\nVersion: 1.0\n")
+        (about / "entry_points.txt").write_text(f"[fmfkit]\n{name} = {name}_plugin\n")
+    monkeypatch.setenv("PYTHONPATH", str(site))
+    told = run(pytester, "--pyargs", "fmfkit.testing", "--fmfkit-plugin", "good").parseoutcomes()
+    assert (told["passed"], told["skipped"], "failed" in told) == (14, 1, False)
+    refused = run(pytester, "--pyargs", "fmfkit.testing", "--fmfkit-plugin", "broken")
+    assert refused.ret != 0
+    assert "plugin 'broken' is failed: no such luck" in refused.stdout.str() + refused.stderr.str()
+    listed = pytester.run(sys.executable, "-m", "fmfkit", "plugins").stdout.str()
+    assert "good  (good-plugin 1.0)  ok" in listed
+    assert "broken  (broken-plugin 1.0)  failed" in listed
+    code = "import fmfkit; fmfkit.fit(fmfkit.Problem.from_coo([0], [0], [1.0], rank=1, loss='good:mine'), rounds=1)"
+    assert pytester.run(sys.executable, "-W", "ignore", "-c", code).ret == 0
