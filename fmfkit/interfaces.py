@@ -31,6 +31,9 @@ class Loss(ABC):
     ``value`` and ``gradient`` work elementwise on arrays of one shape, in float32 or float64, and return that shape.
     """
 
+    calibrated: ClassVar[bool] = False
+    """Whether ``link`` takes the score that is best for y back to y: predictions are on the scale of targets."""
+
     @abstractmethod
     def value(self, score: Reals, y: Reals) -> Reals:
         """Return loss(s, y) for each pair: finite for every finite score and every y that check_targets lets pass."""

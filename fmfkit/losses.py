@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import attrs
 import numpy as np
 
@@ -11,6 +13,8 @@ from fmfkit.interfaces import Loss, Reals
 @attrs.frozen
 class Square(Loss):
     """(s - y)², for scores on a scale: g = 2 (s - y), beta = 2."""
+
+    calibrated: ClassVar[bool] = True
 
     def value(self, score: Reals, y: Reals) -> Reals:
         """(s - y)²."""
@@ -34,6 +38,8 @@ class Square(Loss):
 @attrs.frozen
 class Logistic(Loss):
     """ln(1 + e^s) - y s, for y between 0 and 1: g = σ(s) - y, beta = 1/4."""
+
+    calibrated: ClassVar[bool] = True
 
     def value(self, score: Reals, y: Reals) -> Reals:
         """ln(1 + e^s) - y s, without overflow."""

@@ -167,6 +167,14 @@ class TakesWhatItCannot(Good):
             return np.tanh(score - np.log(y))
 
 
+@animal("check_link_takes_the_best_score_to_its_target")
+class PredictsOnAnotherScale(Good):
+    calibrated = True
+
+    def link(self, score):
+        return 2 * score
+
+
 @animal("check_link_keeps_the_order_of_scores")
 class LinkFalls(Good):
     def link(self, score):

@@ -176,6 +176,24 @@ def check_link_keeps_the_order_of_scores(loss: Loss) -> None:
     )  # fmt: skip
 
 
+def check_link_takes_the_best_score_to_its_target(loss: Loss) -> None:
+    """Where ``calibrated`` is True, ``link`` of the score with the least loss for y is y."""
+    if not loss.calibrated:
+        raise Skipped("it does not declare itself calibrated")
+    y = accepted_targets(loss)
+    low, high = np.full(len(y), -60.0), np.full(len(y), 60.0)
+    inside = (loss.gradient(low, y) < 0) & (loss.gradient(high, y) > 0)  # the least is not at infinity
+    for _ in range(80):
+        middle = (low + high) / 2
+        rising = loss.gradient(frozen(middle), frozen(y)) > 0
+        low, high = np.where(rising, low, middle), np.where(rising, middle, high)
+    predicted = loss.link(frozen(middle))
+    require(
+        ~inside | (np.abs(predicted - y) <= 1e-6 * (1 + np.abs(y))), "link gives another number", y=y,
+        best_score=middle, predicted=predicted,
+    )  # fmt: skip
+
+
 def check_copies_are_equal(loss: Loss) -> None:
     """Copies, pickled ones too, are equal to it, and its repr tells what it is."""
     common.copies_are_equal(loss)
@@ -234,5 +252,6 @@ CHECKS = (
     check_gradient_is_the_derivative, check_curvature_majorises, check_value_is_convex, check_finite_at_extremes,
     check_keeps_shape_and_dtype, check_takes_empty_arrays, check_leaves_its_input_alone, check_is_elementwise,
     check_remembers_nothing, check_targets_that_pass_can_be_learnt, check_link_keeps_the_order_of_scores,
+    check_link_takes_the_best_score_to_its_target,
     check_copies_are_equal, check_is_safe_from_several_threads, check_native_equals_numpy, check_trains,
 )  # fmt: skip

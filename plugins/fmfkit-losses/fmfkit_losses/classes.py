@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
@@ -26,6 +26,8 @@ def _between_0_and_1(y: Reals, loss: str) -> None:
 @attrs.frozen
 class Probit(Loss):
     """-y ln Phi(s) - (1 - y) ln Phi(-s), Phi being the normal distribution's."""
+
+    calibrated: ClassVar[bool] = True
 
     def value(self, score: Reals, y: Reals) -> Reals:
         """Computed in double precision: the logarithms are delicate."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
@@ -22,6 +22,8 @@ class Poisson(Loss):
     are learnt, but not by the Poisson distribution: choose ``cap`` above the logarithm of the largest rate, and no
     higher, for steps shrink as e^cap grows.
     """
+
+    calibrated: ClassVar[bool] = True
 
     cap: float = attrs.field(default=3.0, converter=float, validator=[validators.ge(-20), validators.le(20)])
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
@@ -21,6 +21,8 @@ Reals = NDArray[Any]
 @attrs.frozen
 class Huber(Loss):
     """r²/2 for |r| <= delta, else delta |r| - delta²/2, where r = s - y."""
+
+    calibrated: ClassVar[bool] = True
 
     delta: float = attrs.field(default=1.0, converter=float, validator=validators.gt(0))
 
@@ -48,6 +50,8 @@ class Huber(Loss):
 @attrs.frozen
 class PseudoHuber(Loss):
     """delta² (sqrt(1 + (r/delta)²) - 1), where r = s - y."""
+
+    calibrated: ClassVar[bool] = True
 
     delta: float = attrs.field(default=1.0, converter=float, validator=validators.gt(0))
 
