@@ -94,17 +94,20 @@ def read_config(path: str | os.PathLike[str]) -> FitConfig:
             try:
                 make_block(block)
             except (ConfigError, TypeError, ValueError) as error:
-                mistakes.append(f"{error} @ config.data.{side}[{n}]")
+                mistakes.append(f"{error.args[0]} @ config.data.{side}[{n}]")
     if mistakes or config is None:
         raise ConfigError(f"{path}: {len(mistakes)} mistakes:\n" + "\n".join(f"  {mistake}" for mistake in mistakes))
     folder = Path(path).parent
     places: dict[str, Any] = {
         name: str(folder / value) for name in ("pairs", "queries", "targets") if (value := getattr(config.data, name))
     }
+    out = str(folder / config.model.out)
     for side in ("query_blocks", "target_blocks"):
         listed = getattr(config.data, side)
         places[side] = None if listed is None else [_placed(block, folder) for block in listed]
-    return attrs.evolve(config, data=attrs.evolve(config.data, **places))
+    return attrs.evolve(
+        config, data=attrs.evolve(config.data, **places), model=attrs.evolve(config.model, out=out)
+    )  # fmt: skip
 
 
 def make_block(given: Any) -> Block:
@@ -119,6 +122,9 @@ def make_block(given: Any) -> Block:
     for name in options:
         if name not in names:
             raise ConfigError(f"unknown key {name!r}{_suggest(name, names)}")
+    for field in attrs.fields(kind):
+        if field.default is attrs.NOTHING and field.name not in options:
+            raise ConfigError(f"required key {field.name!r} is missing")
     return kind(**options)
 
 
@@ -135,6 +141,7 @@ def _suggest(name: str, known: list[str]) -> str:
 
 def _converter() -> cattrs.Converter:
     converter = cattrs.Converter(forbid_extra_keys=True, detailed_validation=True)
+    converter.register_structure_hook_func(lambda kind: kind == list[str], _strings)
     for kind, allowed in ((int, (int,)), (float, (int, float)), (str, (str,)), (bool, (bool,))):
         converter.register_structure_hook(kind, _strict(kind, allowed))
     return converter
@@ -149,6 +156,12 @@ def _strict(kind: type, allowed: tuple[type, ...]) -> Any:
     return structure
 
 
+def _strings(value: Any, _: Any) -> list[str]:
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise TypeError(f"expected a list of str, got {type(value).__name__} {value!r}")
+    return value
+
+
 def _told(error: BaseException, kind: type | None) -> str:
     if isinstance(error, ForbiddenExtraKeysError):
         names = [field.name for field in attrs.fields(error.cl)]
@@ -157,6 +170,8 @@ def _told(error: BaseException, kind: type | None) -> str:
         return f"required key {error.args[0]!r} is missing"
     if isinstance(error, TypeError | ValueError):
         return str(error).partition("\n")[0]
+    if "not in literal" in str(error):
+        return str(error).replace("not in literal typing.Literal", "is none of ")
     return str(format_exception(error, kind))
 
 

@@ -20,7 +20,7 @@ from fmfkit.fitting import RoundEvent, fit
 from fmfkit.interfaces import Loss, Reals, Regularizer, Solver
 from fmfkit.model import Model
 from fmfkit.problem import Problem
-from fmfkit.recommender import Recommender, better, default_metrics, measure
+from fmfkit.recommender import Recommender, better, check_metric, default_metrics, measure
 from fmfkit.registry import resolve
 from fmfkit.regularizers import ElasticNet, Regularization
 from fmfkit.state import RoundRecord, State
@@ -60,7 +60,7 @@ class FMF:
     without a better one. ``tune(data)`` searches for better settings than the defaults.
     """
 
-    rank: int = 32
+    rank: int = attrs.field(default=32, validator=_at_least_one)
     loss: Loss | str = "square"
     l2: float = attrs.field(default=0.5, converter=float, validator=validators.ge(0))
     """The strength of the factors' penalty. The default suits some hundred thousand ratings; the more there are, the
@@ -148,7 +148,12 @@ class FMF:
             model = watch.restore(problem, model)
         values = () if watch is None else tuple(watch.values)
         metric = None if watch is None else watch.metric
-        return Recommender(model, encoder, seen, weight, values, metric, data.columns)
+        return Recommender(model, encoder, seen, weight, values, metric, data.columns, self._numbers())
+
+    def _numbers(self) -> dict[str, Any]:
+        """Return the settings that are numbers or words."""
+        names = ("rank", "l2", "scale", "bias_l2", "strengths", "rounds", "patience", "seed")
+        return {name: getattr(self, name) for name in names}
 
     def tune(
         self, data: Dataset, *, trials: int = 30, validate: Dataset | float = 0.1, metric: str | None = None,
@@ -184,6 +189,7 @@ class FMF:
         if held_out is None:
             return None
         metric = metric or default_metrics(resolve("loss", self.loss))[0]
+        check_metric(metric)
         if self.negatives is not None and "@" not in metric:
             held_out = self._with_negatives(held_out, seen, self.seed)
         return _Best(held_out, metric, self.patience, seen)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import attrs
@@ -39,6 +39,8 @@ class Contribution:
     value: float
     """Its value."""
     adds: float
+    name: str = ""
+    """What the feature is called, where that is known."""
 
 
 @attrs.frozen
@@ -55,6 +57,28 @@ class Explanation:
     target_bias: tuple[Contribution, ...]
     by_query: tuple[Contribution, ...]
     by_target: tuple[Contribution, ...]
+
+    def named(self, query: Mapping[str, Sequence[str]], target: Mapping[str, Sequence[str]]) -> Explanation:
+        """Return it with the names of features, by block, of either side."""
+
+        def told(
+            contributions: tuple[Contribution, ...], names: Mapping[str, Sequence[str]]
+        ) -> tuple[Contribution, ...]:
+            return tuple(attrs.evolve(c, name=names[c.block][c.feature]) for c in contributions)
+
+        return attrs.evolve(
+            self, query_bias=told(self.query_bias, query), by_query=told(self.by_query, query),
+            target_bias=told(self.target_bias, target), by_target=told(self.by_target, target),
+        )  # fmt: skip
+
+    def __str__(self) -> str:
+        """Return the score and the five largest contributions of each part."""
+        lines = [f"score {self.score:.4f}, of which the offset {self.offset:.4f}"]
+        for part in ("query_bias", "target_bias", "by_query", "by_target"):
+            listed = getattr(self, part)
+            lines.append(f"{part.replace('_', ' ')} {sum(c.adds for c in listed):+.4f}")
+            lines += [f"  {c.adds:+.4f}  {c.block}: {c.name or c.feature}" for c in listed[:5]]
+        return "\n".join(lines)
 
     def blocks(self, part: str) -> dict[str, float]:
         """Return what each feature block adds in one of the lists."""

@@ -40,8 +40,11 @@ def write(path: str | os.PathLike[str], arrays: Arrays, about: dict[str, Any]) -
     about = {"format": FORMAT, "version": VERSION, "fmfkit": fmfkit.__version__, **about}
     text = json.dumps(about, sort_keys=True)
     part = target.with_name(target.name + ".part")
+    part.touch()  # with the rights that files have here; a folder that is not there, or is not ours, is told now
+    rights = part.stat().st_mode
     try:
         save_file(arrays, part, metadata={"fmfkit": text, "digest": _digest(arrays, text)})
+        part.chmod(rights)
         os.replace(part, target)
     finally:
         part.unlink(missing_ok=True)

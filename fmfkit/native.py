@@ -143,7 +143,8 @@ class NativeLoss(_Native):
 
     def __call__(self, score: Reals, y: Reals) -> tuple[Reals, Reals, Reals]:
         """Return value, gradient and curvature of pairs, as solvers see them."""
-        score, y = np.ascontiguousarray(score), np.ascontiguousarray(y, score.dtype)
+        shape = np.shape(score)
+        score, y = np.ascontiguousarray(score).ravel(), np.ascontiguousarray(y, score.dtype).ravel()
         value, gradient, bend = (np.empty_like(score) for _ in range(3))
         self._call("value", score.dtype, score, y, value)
         self._call("gradient", score.dtype, score, y, gradient)
@@ -155,7 +156,7 @@ class NativeLoss(_Native):
                 raise PluginContractError("NativeLoss: bend gives other gradients than gradient does")
         else:
             bend[:] = self.beta
-        return value, gradient, bend
+        return value.reshape(shape), gradient.reshape(shape), bend.reshape(shape)
 
 
 @attrs.frozen(eq=False, kw_only=True)
@@ -174,9 +175,12 @@ class NativeRegularizer(_Native):
 
     def T(self, x: Reals, y: Reals, w: Reals, strength: Reals) -> Reals:
         """Return the changes, as solvers see them."""
-        d = np.empty_like(w)
-        self._call("T", w.dtype, *(np.ascontiguousarray(array, w.dtype) for array in (x, y, w, strength)), d)
-        return d
+        given = [
+            np.ascontiguousarray(np.broadcast_to(array, w.shape), w.dtype).ravel() for array in (x, y, w, strength)
+        ]
+        d = np.empty(w.size, w.dtype)
+        self._call("T", w.dtype, *given, d)
+        return d.reshape(w.shape)
 
     def penalty(self, w: Reals, strength: Reals) -> Reals:
         """Return the penalties, as solvers see them."""

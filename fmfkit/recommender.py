@@ -16,8 +16,8 @@ from fmfkit import metrics
 from fmfkit.checks import whole
 from fmfkit.data.blocks import Instances
 from fmfkit.data.dataset import IMPLICIT, Attributes, Dataset
-from fmfkit.data.encoder import Encoder, implicit_feedback
-from fmfkit.data.ids import Ids
+from fmfkit.data.encoder import Encoder, SideEncoder, implicit_feedback
+from fmfkit.data.ids import Ids, as_text
 from fmfkit.data.tables import read_table
 from fmfkit.errors import DataError
 from fmfkit.interfaces import Loss
@@ -40,14 +40,14 @@ class Recommender:
     metric: str | None = None
     columns: Mapping[str, str | None] = attrs.field(factory=dict)
     """The columns of the table of pairs it was trained on."""
+    settings: Mapping[str, Any] = attrs.field(factory=dict, repr=False)
+    """The numbers that ``FMF`` was given: what a command that goes on from the model takes unless told otherwise."""
 
     def pairs(self, source: Any, *, scores: bool = True) -> Dataset:
         """Return the pairs of another table, with the same columns, as a data set with the ids of this model."""
-        sides = []
-        for side in (self.encoder.queries, self.encoder.targets):
-            sides.append(Attributes(side.ids, pl.DataFrame({"id": side.ids.values}), (), side.indicator, None))
         none = np.zeros(0, np.int32)
-        empty = Dataset(none, none, np.zeros(0), None, None, sides[0], sides[1], self.columns)
+        sides = _bare(self.encoder.queries), _bare(self.encoder.targets)
+        empty = Dataset(none, none, np.zeros(0), None, None, *sides, self.columns)
         return empty.with_pairs(source, scores=scores)
 
     def score(self, queries: Any, targets: Any) -> NDArray[Any]:
@@ -88,7 +88,7 @@ class Recommender:
         frame = read_table(table, "queries")
         side = self.encoder.queries
         named = frame.columns[0] in (side.key, self.columns.get("query"))
-        names = (frame[frame.columns[0]] if named else pl.Series(range(frame.height))).cast(pl.String)
+        names = as_text(frame[frame.columns[0]])
         matrices = side.matrices(Instances(frame, names, beside or {}))
         known = None
         if pairs is not None:
@@ -108,7 +108,9 @@ class Recommender:
         """Return what new queries, called ``names``, are paired with."""
         if pairs.width < 2:
             raise DataError(f"pairs: expected two columns, queries and targets' ids, got {pairs.columns}")
-        rows = Ids.of(names, what="queries").known_rows(pairs[pairs.columns[0]].cast(pl.String), "pairs, queries")
+        if names.n_unique() < len(names):
+            raise DataError("queries: the first column must have a different value in each row, to be found by pairs")
+        rows = Ids.of(names, what="queries").known_rows(as_text(pairs[pairs.columns[0]]), "pairs, queries")
         columns = self.encoder.targets.ids.known_rows(pairs[pairs.columns[1]], "pairs, targets")
         known = sp.csr_array((np.ones(len(rows), np.float32), (rows, columns)), shape=(len(names), self.model.Z.rows))
         known.data[:] = 1
@@ -133,18 +135,42 @@ class Recommender:
         return self._answer(self.encoder.targets.ids.column(np.repeat(rows, best.targets.shape[1])), best)
 
     def explain(self, query: Any, target: Any) -> Explanation:
-        """Return what each feature adds to the score of a pair; ``encoder`` has the features' names."""
-        return self.model.explain(int(self._rows("queries", [query])[0]), int(self._rows("targets", [target])[0]))
+        """Return what each feature, by name, adds to the score of a pair; print it."""
+        told = self.model.explain(int(self._rows("queries", [query])[0]), int(self._rows("targets", [target])[0]))
+        names = self.encoder.queries.names() | {IMPLICIT: list(self.encoder.targets.labels)}
+        sides = {"query": names, "target": self.encoder.targets.names()}
+        return told.named(sides["query"], sides["target"])
 
     def evaluate(self, data: Dataset, metric: str | Sequence[str] | None = None) -> dict[str, float]:
-        """Return metrics on pairs of a data set with the same ids.
+        """Return metrics on pairs of a data set; all its ids must be known.
 
         By default "rmse" and "mae", or "log_loss" and "auc" for the logistic loss. Rankings, such as "ndcg@10",
         "map@5", "precision@1", "recall@20" or "mrr@100", take the pairs with a score above 0 as relevant, and rank all
         targets that are not in the training data.
         """
         names = default_metrics(self.model.loss) if metric is None else [metric] if isinstance(metric, str) else metric
-        return {name: measure(self.model, data, name, self.seen) for name in names}
+        for name in names:
+            check_metric(name)
+        mine = self._by_my_rows(data)
+        return {name: measure(self.model, mine, name, self.seen) for name in names}
+
+    def _by_my_rows(self, data: Dataset) -> Dataset:
+        """Return a data set with the row numbers that its ids have in this model."""
+        if not isinstance(data, Dataset):
+            raise TypeError(f"expected a Dataset, got {type(data).__name__}; a table is made one by pairs(...)")
+        changes: dict[str, Any] = {}
+        for role, what, side, encoder in (
+            ("query", "queries", data.queries, self.encoder.queries),
+            ("target", "targets", data.targets, self.encoder.targets),
+        ):
+            if side.ids is encoder.ids:
+                continue
+            rows = encoder.ids.rows_of(side.ids)[getattr(data, role)]
+            if (lost := rows < 0).any():
+                unknown = side.ids.at(getattr(data, role)[lost][:1])[0]
+                raise DataError(f"{what}: {int(lost.sum())} pairs have ids that are not known, such as {unknown!r}")
+            changes |= {role: rows, what: _bare(encoder)}
+        return attrs.evolve(data, **changes) if changes else data
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the objective, and the metric on the validation part, by rounds; return matplotlib's axes.
@@ -175,7 +201,7 @@ class Recommender:
         more = {
             "queries": self.encoder.queries.to_json(), "targets": self.encoder.targets.to_json(),
             "implicit": self.encoder.implicit, "validation": list(self.validation), "metric": self.metric,
-            "columns": dict(self.columns),
+            "columns": dict(self.columns), "settings": dict(self.settings),
         }  # fmt: skip
         arrays = {
             "seen.ptr": self.seen.indptr.astype(np.int64), "seen.index": self.seen.indices.astype(np.int32),
@@ -188,8 +214,6 @@ class Recommender:
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, loss: Loss | None = None, threads: int | None = None) -> Recommender:
         """Read what ``save`` wrote."""
-        from fmfkit.data.encoder import SideEncoder
-
         model, more, arrays = Model.load_with(path, loss=loss, threads=threads)
         if "queries" not in more:
             raise DataError(f"{path}: a model by row numbers, without ids; read it with Model.load")
@@ -199,8 +223,14 @@ class Recommender:
         shape = len(encoder.queries.ids), len(encoder.targets.ids)
         seen = sp.csr_array((arrays["seen.score"], arrays["seen.index"], arrays["seen.ptr"]), shape=shape)
         return cls(
-            model, encoder, seen, arrays.get("seen.weight"), tuple(more["validation"]), more["metric"], more["columns"]
-        )
+            model, encoder, seen, arrays.get("seen.weight"), tuple(more["validation"]), more["metric"], more["columns"],
+            more["settings"],
+        )  # fmt: skip
+
+
+def _bare(side: SideEncoder) -> Attributes:
+    """Return the ids of a side, without attributes."""
+    return Attributes(side.ids, pl.DataFrame({"id": side.ids.values}), (), side.indicator, None)
 
 
 def default_metrics(loss: Loss) -> list[str]:
@@ -213,6 +243,7 @@ def better(metric: str, a: float, b: float) -> bool:
     return a < b if metric in ("rmse", "mae", "log_loss") else a > b
 
 
+SCORES = ("rmse", "mae", "log_loss", "auc")
 RANKINGS: dict[str, Callable[[metrics.Ranking, int], float]] = {
     "precision": lambda ranking, k: ranking.precision(k),
     "recall": lambda ranking, k: ranking.recall(k),
@@ -222,17 +253,24 @@ RANKINGS: dict[str, Callable[[metrics.Ranking, int], float]] = {
 }
 
 
+def check_metric(metric: str) -> None:
+    """Refuse a metric that there is not."""
+    name, _, depth = metric.partition("@")
+    if name in RANKINGS:
+        whole("k", int(depth) if depth.isdigit() else 0, least=1)
+    elif metric not in SCORES:
+        known = [*SCORES, *(f"{name}@k" for name in RANKINGS)]
+        raise ValueError(f"metric: there is no {metric!r}; there are {known}")
+
+
 def measure(model: Model, data: Dataset, metric: str, seen: Any) -> float:
     """Return one metric of a model on the pairs of a data set."""
     name, _, depth = metric.partition("@")
     if name in RANKINGS:
-        k = min(whole("k", int(depth) if depth.isdigit() else 0, least=1), data.shape[1])
+        k = min(int(depth), data.shape[1])
         relevant = data.only(data.score > 0).matrix
         rows = np.flatnonzero(np.diff(relevant.indptr)).astype(np.int32)
         return RANKINGS[name](metrics.Ranking.of(model.recommend(rows, k, exclude=seen).targets, relevant[rows]), k)
-    if metric not in ("rmse", "mae", "log_loss", "auc"):
-        known = ["rmse", "mae", "log_loss", "auc", *(f"{name}@k" for name in RANKINGS)]
-        raise ValueError(f"metric: there is no {metric!r}; there are {known}")
     ask = model.score if metric == "auc" else model.predict
     return float(getattr(metrics, metric)(data.score, ask(data.query, data.target), data.weight))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
@@ -49,7 +49,10 @@ class Grown:
     def with_remembered(self, data: Dataset, held_out: Dataset | None) -> Dataset:
         """Return moved data with the pairs that the model was trained on, but for those it or ``held_out`` has anew."""
         old = self.start.seen
-        query, target = np.repeat(np.arange(old.shape[0]), np.diff(old.indptr)), old.indices
+        if data.sampled is not None:  # what was drawn may be a pair that the model knows
+            known = pair_keys(*_entries(old), data.shape)
+            data = data.only(~(data.sampled & np.isin(pair_keys(data.query, data.target, data.shape), known)))
+        query, target = _entries(old)
         anew = [pair_keys(part.query, part.target, data.shape) for part in (data, held_out) if part is not None]
         kept = ~np.isin(pair_keys(query, target, data.shape), np.concatenate(anew))
         weight = None
@@ -90,6 +93,11 @@ class Grown:
         P = _extended(model.P, model.X, sides[0], model.rank, rng)
         Q = _extended(model.Q, model.Z, sides[1], model.rank, rng)
         return State(P=P, Q=Q, seed=front.seed, round=model.state.round)
+
+
+def _entries(matrix: sp.csr_array) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return row and column of all that is stored, zeros too."""
+    return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr)), matrix.indices
 
 
 def _can_tell(block: str, side: Attributes) -> bool:

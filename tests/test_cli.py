@@ -8,6 +8,7 @@ from click.testing import CliRunner
 
 import fmfkit
 from fmfkit.cli import main
+from fmfkit.recommender import Recommender
 
 
 def invoke(*arguments):
@@ -126,9 +127,10 @@ def test_fit_tunes_and_tells_what_it_found_in_its_own_words(shop, monkeypatch):
 
 def test_fit_goes_on_from_a_model_with_new_ids(shop, monkeypatch):
     monkeypatch.chdir(shop)
-    invoke("fit", "ratings.csv", "--targets", "books.csv", "--rank", "4")
+    invoke("fit", "ratings.csv", "--targets", "books.csv", "--rank", "4", "--l2", "0.3")
     (shop / "more.csv").write_text("user,book,rating\nnew,3,5\nnew,99,1\nu3,99,2\n")
-    invoke("fit", "more.csv", "--start", "model.fmf", "--out", "more.fmf", "--rank", "4", "--validate", "0")
+    invoke("fit", "more.csv", "--start", "model.fmf", "--out", "more.fmf")  # with the model's rank and penalty
+    assert Recommender.load("more.fmf").settings["l2"] == 0.3
     best = invoke("recommend", "more.fmf", "--query", "new", "-k", "2")
     assert best.count("Book, the ") == 2
     told = json.loads(invoke("inspect", "more.fmf", "--json"))
@@ -153,6 +155,8 @@ def test_fit_draws_negatives_for_positives_only(shop, monkeypatch):
         (["fit", "ratings.csv", "--loss", "sqare"], "did you mean 'square'"),
         (["fit", "ratings.csv", "--split", "time", "--test", "0.1"], "the pairs have no time"),
         (["recommend", "books.csv"], "not a model file"),
+        (["fit", "ratings.csv", "--out", "nowhere/model.fmf"], "there is no folder to write it to"),
+        (["fit", "ratings.csv", "--metric", "rsme", "--test", "0.1"], "there is no 'rsme'"),
     ],
 )
 def test_mistakes_are_told_in_a_line_with_exit_code_1(shop, monkeypatch, arguments, message):
@@ -191,3 +195,13 @@ def test_fit_takes_a_configuration_and_options_go_before_it(shop, monkeypatch):
     assert told["rank"] == 2
     assert told["rounds"] <= 3
     assert list(told["targets"]["blocks"]) == ["indicator", "genres"]
+
+
+@pytest.mark.parametrize("command", ["predict", "evaluate"])
+def test_unknown_ids_in_a_file_are_named(shop, monkeypatch, command):
+    monkeypatch.chdir(shop)
+    invoke("fit", "ratings.csv", "--rounds", "1", "--rank", "2")
+    (shop / "ask.csv").write_text("user,book,rating\nu3,7,1\nnobody,9,2\n")
+    result = CliRunner().invoke(main, [command, "model.fmf", "ask.csv"])
+    assert result.exit_code == 1
+    assert "pairs, queries: 1 ids are not known, such as 'nobody'" in result.output

@@ -83,3 +83,29 @@ def test_single_mistakes(tmp_path, text, message):
     (tmp_path / "fit.toml").write_text(text)
     with pytest.raises(ConfigError, match=message):
         read_config(tmp_path / "fit.toml")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('[test]\nmetrics = "rmse"', "expected a list of str, got str 'rmse' @ config.test.metrics"),
+        (
+            '[test]\nsplit = "cold"',
+            "cold is none of ['random', 'time', 'cold-target', 'cold-query'] @ config.test.split",
+        ),
+        (
+            "[data]\ntarget_blocks = [{kind = 'tags'}]",
+            "required key 'column' is missing @ config.data.target_blocks[0]",
+        ),
+    ],
+)
+def test_messages_speak_of_the_file_and_not_of_the_code(tmp_path, text, message):
+    (tmp_path / "fit.toml").write_text(text)
+    with pytest.raises(ConfigError) as caught:
+        read_config(tmp_path / "fit.toml")
+    assert message in str(caught.value)
+
+
+def test_the_model_is_written_beside_the_file(tmp_path):
+    (tmp_path / "fit.toml").write_text(GOOD)
+    assert read_config(tmp_path / "fit.toml").model.out == str(tmp_path / "model.fmf")

@@ -445,3 +445,59 @@ def test_the_report_tells_of_test_pairs_that_training_knows():
     leaky = build(query_blocks=[known])
     train, test = leaky.split_by_time(0.34)
     assert "query.history: looks like implicit feedback made from all pairs" in str(train.report(test))
+
+
+def test_missing_numbers_are_no_category_and_whole_ones_have_no_fraction():
+    pd = pytest.importorskip("pandas")
+    years = pd.DataFrame({"book": [3, 5, 7], "year": [1990, np.nan, 1991]})
+    learnt, matrix = dense(Categorical("year"), read_table(years))
+    assert learnt.features == ("1990", "1991")
+    np.testing.assert_array_equal(matrix, [[1, 0], [0, 0], [0, 1]])
+    np.testing.assert_array_equal(learnt.matrix(instances({"year": [1991]})).toarray(), [[0, 1]])
+    assert learnt.matrix(instances(pl.DataFrame({"year": [float("nan")]}))).nnz == 0
+
+
+def test_tables_with_mixed_numbers_and_pandas_missing_values_are_taken():
+    pd = pytest.importorskip("pandas")
+    data = Dataset.of({"user": [1, 2, 3], "item": [1, 2, 3], "rating": [4, 3.5, 5]})
+    assert data.score.tolist() == [4, 3.5, 5]
+    table = pd.DataFrame({"item": [1, 2, 3], "g": pd.array(["a", None, "b"], dtype="string")})
+    assert read_table(table)["g"].to_list() == ["a", None, "b"]
+
+
+def test_blocks_beside_the_table_find_ids_of_every_kind():
+    for ids in ([b"a", b"b"], [(1, 2), (3, 4)], [1.0, 2.0], [7, 9]):
+        data = Dataset.of(
+            {"user": [0, 1], "item": ids},
+            target_blocks=[Precomputed(np.eye(2), ids=ids), Neighbours({"a": ids, "b": ids[::-1]})],
+        )
+        Z = Encoder.learn(data).features(data)[1]
+        np.testing.assert_array_equal(Z["precomputed"].toarray(), np.eye(2))
+        assert Z["neighbours"].nnz == 2
+
+
+@pytest.mark.parametrize(
+    ("ids", "message"), [(np.array([2**63 + 1, 1], np.uint64), "above 2.63 - 1"), ([float("inf"), 1.0], "too large")]
+)
+def test_ids_that_are_too_large_are_refused(ids, message):
+    with pytest.raises(DataError, match=message):
+        Dataset.of({"user": ids, "item": [1, 2]})
+
+
+def test_negatives_avoid_known_pairs_of_score_0_and_are_marked_even_if_drawn_again():
+    rng = np.random.default_rng(0)
+    user, item = np.divmod(rng.choice(30 * 12, 300, replace=False), 12)
+    data = build(pairs={"user": user, "item": item, "rating": rng.integers(0, 2, 300).astype(float)})
+    train, test = data.split_random(0.3)
+    drawn = test.with_negatives(2, known=train.by_query()[0])
+    drawn = drawn.only(drawn.sampled)
+    assert not train.matrix.toarray()[drawn.query, drawn.target].any()
+    twice = train.with_negatives(0.1, seed=0).with_negatives(0.1, seed=1)
+    assert twice.matrix.nnz == len(train)
+    assert repr(train).startswith(f"Dataset({len(train)} pairs, 30 queries, 12 targets")
+
+
+def test_a_split_by_time_needs_all_times():
+    data = build(pairs={"user": [1, 2, 3], "item": [1, 2, 3], "time": [3.0, float("nan"), 1.0]})
+    with pytest.raises(DataError, match="some pairs have no time"):
+        data.split_by_time(0.4)

@@ -304,3 +304,63 @@ def test_rankings_are_measured(data, trained):
 def test_senseless_questions_are_refused(data, trained, call, message):
     with pytest.raises(ValueError, match=message):
         call(data, trained)
+
+
+def test_evaluation_goes_by_ids_whatever_the_row_numbers(data, trained):
+    _, test = data.split_random(0.2)
+    table = {
+        "reader": data.queries.ids.at(test.query)[::-1], "book": data.targets.ids.at(test.target)[::-1],
+        "rating": test.score[::-1],
+    }  # fmt: skip
+    other = Dataset.of(table)
+    assert other.queries.ids.at([0]) != data.queries.ids.at([0])
+    assert trained.evaluate(other)["rmse"] == pytest.approx(trained.evaluate(test)["rmse"])
+    with pytest.raises(DataError, match="1 pairs have ids that are not known, such as 'nobody'"):
+        trained.evaluate(Dataset.of({"reader": ["nobody"], "book": ["b1"], "rating": [1.0]}))
+    with pytest.raises(TypeError, match=r"a table is made one by pairs\(...\)"):
+        trained.evaluate("ratings.csv")
+
+
+def test_drawn_pairs_do_not_replace_remembered_ones():
+    front = FMF(rank=2, rounds=2, loss="logistic")
+    before = front.fit(Dataset.of({"user": [1, 1, 1, 2], "item": [1, 2, 3, 4]}))
+    more = Dataset.of({"user": [1, 2], "item": [4, 3]}, targets={"item": [1, 2, 3, 4]}).with_negatives(2, seed=0)
+    after = front.fit(more, start=before)
+    np.testing.assert_array_equal(after.seen.toarray(), [[1, 1, 1, 1], [0, 0, 1, 1]])
+
+
+def test_pairs_of_new_queries_belong_to_their_rows():
+    pairs = {"user": np.repeat(range(9), 3), "item": [*range(9)] * 3, "rating": [1.0, 2.0, 3.0] * 9}
+    trained = FMF(rank=2, rounds=3).fit(Dataset.of(pairs, implicit=True))
+    for first in ("user", "who"):
+        best = trained.recommend_new({first: ["b", "a"]}, k=9, pairs={"x": ["b", "b"], "item": [1, 2]})
+        rows = best.with_row_index().with_columns(row=pl.col("index") >= 7)
+        assert not {1, 2} & set(rows.filter(~pl.col("row"))["target"])
+        assert {1, 2} <= set(rows.filter(pl.col("row"))["target"])
+    with pytest.raises(DataError, match="a different value in each row"):
+        trained.recommend_new({"user": ["a", "a"]}, pairs={"x": ["a"], "item": [1]})
+
+
+def test_explanations_name_features(trained):
+    told = trained.explain("r3", "b7")
+    names = {(c.block, c.name) for c in told.by_target}
+    assert ("indicator", "Book 7") in names
+    assert {name for block, name in names if block == "genres"} <= {"sea", "love", "crime", "space"}
+    assert "by target" in str(told)
+
+
+def test_settings_are_kept_with_the_model(tmp_path, trained):
+    trained.save(tmp_path / "model")
+    assert Recommender.load(tmp_path / "model").settings == trained.settings
+    assert trained.settings["l2"] == 0.1
+    assert (tmp_path / "model").stat().st_mode & 0o777 == 0o666 & ~_umask()
+    with pytest.raises(OSError, match="nowhere"):
+        trained.save(tmp_path / "nowhere" / "model")
+
+
+def _umask():
+    import os
+
+    now = os.umask(0)
+    os.umask(now)
+    return now

@@ -102,6 +102,26 @@ def test_a_null_table_and_one_of_another_kind_are_refused():
         NativeRegularizer(ctypes.addressof(made), owner=kept)
 
 
+def test_native_functions_take_numbers_and_arrays_of_any_shape():
+    real = ctypes.POINTER(ctypes.c_double)
+
+    def step(x, y, w, strength, d, n, params):
+        for k in range(n):
+            d[k] = -strength[k] * x[k]
+
+    def cost(w, strength, out, n, params):
+        for k in range(n):
+            out[k] = strength[k] * w[k]
+
+    kept = [ctypes.CFUNCTYPE(None, *[real] * 5, ctypes.c_int64, ctypes.c_void_p)(step)]
+    kept.append(ctypes.CFUNCTYPE(None, *[real] * 3, ctypes.c_int64, ctypes.c_void_p)(cost))
+    T, penalty = (ctypes.cast(function, ctypes.c_void_p).value for function in kept)
+    made = NativeRegularizer.of_functions(T_f32=T, T_f64=T, penalty_f32=penalty, penalty_f64=penalty, owner=kept)
+    ones = np.ones((4, 3))
+    np.testing.assert_array_equal(made.T(ones, ones, ones, 2.0), -2 * ones)
+    np.testing.assert_array_equal(made.penalty(ones, 2.0), 2 * ones)
+
+
 def test_the_header_is_where_it_says_and_agrees_with_the_tables(tmp_path):
     import shutil
     import subprocess

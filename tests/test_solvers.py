@@ -1,7 +1,9 @@
 """The laws that every coordinate descent solver keeps, and what each stochastic one promises."""
 
 import itertools
+import os
 import signal
+import time
 import tracemalloc
 
 import attrs
@@ -526,3 +528,21 @@ def test_an_error_in_a_loss_that_is_called_from_c_is_raised():
 
     with pytest.raises(KeyError, match="from the loss"):
         fit(Case().build(loss=Fails()), rounds=1, threads=2)
+
+
+def test_an_interrupt_during_a_call_from_c_ends_the_fit():
+    import signal
+    import threading
+
+    class Slow(NumpySquare):
+        def gradient(self, score, y):
+            if score.size > 3:
+                time.sleep(0.002)
+            return super().gradient(score, y)
+
+    problem = large(dtype="float32", loss=Slow())
+    timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        fit(problem, rounds=1000, threads=2)
+    timer.join()

@@ -174,9 +174,16 @@ def loss_code(loss: Loss) -> int:
     return codes.get(type(loss), EXTERNAL if native_form(loss) is None else NATIVE)
 
 
-@functools.lru_cache(maxsize=256)
 def native_form(component: Loss | Regularizer) -> Any:
     """Return the native functions of a loss or regularizer, kept: C points to them while it runs."""
+    try:
+        return _kept_native_form(component)
+    except TypeError:  # it has no hash
+        return component.native
+
+
+@functools.lru_cache(maxsize=256)
+def _kept_native_form(component: Loss | Regularizer) -> Any:
     return component.native
 
 

@@ -66,18 +66,26 @@ class _Calls:
         h[:] = check_batch(self.loss, "curvature", curvature, () if np.ndim(curvature) == 0 else h.shape, scalar=True)
 
 
-@ffi.def_extern()  # type: ignore[untyped-decorator]
+def _views(calls: _Calls, n: int, *pointers: Any) -> list[Reals]:
+    return [np.frombuffer(ffi.buffer(pointer, n * calls.dtype.itemsize), calls.dtype) for pointer in pointers]
+
+
+def _keep_error(exception: Any, error: BaseException, traceback: Any) -> None:
+    """Keep what a callback raised, an interrupt too: C goes on with no gradients, and it is raised when C returns."""
+    given = traceback.tb_frame.f_locals
+    calls: _Calls = ffi.from_handle(given["python"])
+    calls.error = calls.error or error
+    g, h = _views(calls, given["n"], given["g"], given["h"])
+    g[:], h[:] = 0, 1
+
+
+@ffi.def_extern(onerror=_keep_error)  # type: ignore[untyped-decorator]
 def fmf_python_bend(python: Any, score: Any, y: Any, g: Any, h: Any, n: int) -> None:
-    """Gradients and curvatures of some pairs; what goes wrong is kept, and raised when C returns."""
+    """Gradients and curvatures of some pairs."""
     calls: _Calls = ffi.from_handle(python)
-    arrays = [np.frombuffer(ffi.buffer(a, n * calls.dtype.itemsize), calls.dtype) for a in (score, y, g, h)]
-    try:
-        if calls.error is None:
-            calls.bend(*arrays)
-            return
-    except BaseException as error:  # an interrupt too
-        calls.error = calls.error or error
-    arrays[2][:], arrays[3][:] = 0, 1
+    if calls.error is not None:
+        raise calls.error
+    calls.bend(*_views(calls, n, score, y, g, h))
 
 
 DOUBLES = ("weights", "row_sums", "feature_sums", "row_common", "feature_common", "chunk_loss")

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -19,7 +20,7 @@ from fmfkit.config import DataConfig, FitConfig, ModelConfig, make_block, read_c
 from fmfkit.data import Dataset
 from fmfkit.fitting import RoundEvent
 from fmfkit.front import FMF, Negatives
-from fmfkit.recommender import Recommender
+from fmfkit.recommender import Recommender, check_metric
 
 SPLITS = {
     "random": lambda data, share, seed: data.split_random(share, seed),
@@ -84,7 +85,11 @@ SPLITS = {
     metavar="TRIALS",
     help="First search for l2, bias-l2 and strengths, so many trials; then train on all training pairs.",
 )
-@click.option("--start", type=existing, help="Model to go on from; PAIRS may have new ids and features.")
+@click.option(
+    "--start",
+    type=existing,
+    help="Model to go on from, with its settings and, unless asked for, no validation; PAIRS may have new ids.",
+)
 @click.option(
     "--validate",
     default=0.1,
@@ -114,7 +119,8 @@ def command(pairs: str, threads: int | None, start: str | None, as_json: bool, *
 
     PAIRS may be a .toml file with all of it, and feature blocks; options go before what it says.
     """
-    config = _config(pairs, options)
+    earlier = None if start is None else Recommender.load(start, threads=threads)
+    config = _config(pairs, options, {} if earlier is None else {**earlier.settings, "validate": 0.0})
     names = ("query", "target", "score", "weight", "time", "queries", "targets", "implicit", "duplicates")
     blocks: dict[str, Any] = {
         name: "guess" if listed is None else [make_block(block) for block in listed]
@@ -122,6 +128,10 @@ def command(pairs: str, threads: int | None, start: str | None, as_json: bool, *
     }
     data = Dataset.of(config.data.pairs, **{name: getattr(config.data, name) for name in names}, **blocks)
     test, out, split = None, config.model.out, config.test.split
+    for metric in (*config.test.metrics, *([config.model.metric] if config.model.metric else [])):
+        check_metric(metric)
+    if not os.access(Path(out).absolute().parent, os.W_OK):
+        raise OSError(f"--out {out}: there is no folder to write it to")
     if config.test.share:
         data, test = SPLITS[split](data, config.test.share, config.model.seed)
     click.echo(data.report(test), err=True)
@@ -136,7 +146,7 @@ def command(pairs: str, threads: int | None, start: str | None, as_json: bool, *
     with stop_after_round() as interrupted:
         trained = front.fit(
             train, validate=held_out, metric=config.model.metric, progress=True, callbacks=[interrupted],
-            start=None if start is None else Recommender.load(start, threads=threads),
+            start=earlier,
         )  # fmt: skip
     trained.save(out)
     outcome: dict[str, Any] = {
@@ -153,9 +163,15 @@ def command(pairs: str, threads: int | None, start: str | None, as_json: bool, *
         click.echo(f"on {len(test)} held-out pairs ({split}): {metrics_line(outcome['test'])}")
 
 
-def _config(pairs: str, options: dict[str, Any]) -> FitConfig:
-    """Return what the file says, if it is a .toml file, and the options that were given."""
+def _config(pairs: str, options: dict[str, Any], earlier: Mapping[str, Any]) -> FitConfig:
+    """Return what the file says, if it is a .toml file, and the options that were given.
+
+    ``earlier`` has the settings of a model to go on from, for what neither says.
+    """
     config = read_config(pairs) if pairs.endswith(".toml") else FitConfig(data=DataConfig(pairs=pairs))
+    fresh = {name: value for name, value in earlier.items() if hasattr(config.model, name)}
+    if not pairs.endswith(".toml"):
+        config = attrs.evolve(config, model=attrs.evolve(config.model, **fresh))
     source = click.get_current_context().get_parameter_source
     given = {name: value for name, value in options.items() if source(name) is ParameterSource.COMMANDLINE}
     if "strengths" in given:

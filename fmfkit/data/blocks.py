@@ -20,6 +20,7 @@ import scipy.sparse as sp
 from attrs import validators
 from numpy.typing import NDArray
 
+from fmfkit.data.ids import as_text
 from fmfkit.data.tables import Source, read_table, require
 from fmfkit.errors import DataError
 
@@ -150,7 +151,12 @@ class TokenBlock(Block):
 
 
 def _words(column: pl.Series) -> pl.DataFrame:
-    """Return ``row`` and the column as text, without missing and empty values."""
+    """Return ``row`` and the column as text, without missing and empty values; whole numbers without a fraction."""
+    if column.dtype.is_float():  # NaN, and whole numbers that stand beside missing ones
+        column = column.fill_nan(None)
+        known = column.drop_nulls()
+        if len(known) and (known.is_finite() & (known == known.round()) & (known.abs() < 2**53)).all():
+            column = column.cast(pl.Int64)
     frame = pl.DataFrame({
         "row": pl.int_range(len(column), dtype=pl.Int64, eager=True), "token": column.cast(pl.String),
     })  # fmt: skip
@@ -318,9 +324,10 @@ class Neighbours(TokenBlock):
             raise DataError(
                 f"block {self.title!r}: links need two columns, instance and neighbour; got {links.columns}"
             )
-        ends = links.select(pl.nth(0).cast(pl.String).alias("name"), pl.nth(1).cast(pl.String).alias("token"))
+        known = links.select(pl.nth(0), pl.nth(1)).drop_nulls()
+        ends = pl.DataFrame({"name": as_text(known.to_series(0)), "token": as_text(known.to_series(1))})
         rows = pl.DataFrame({"name": given.names, "row": pl.int_range(len(given), dtype=pl.Int64, eager=True)})
-        return ends.drop_nulls().join(rows, on="name", how="inner").select("row", "token")
+        return ends.join(rows, on="name", how="inner").select("row", "token")
 
 
 def _sparse(matrix: Any) -> sp.csr_array:
@@ -387,7 +394,10 @@ class Precomputed(Block):
         if self.matrix is None:
             raise DataError(f"block {self.title!r}: the features of these instances are not known; give beside=")
         matrix = _sparse(self.matrix)
-        ids = pl.Series(range(matrix.shape[0]) if self.ids is None else self.ids).cast(pl.String)
+        ids = read_table({"id": range(matrix.shape[0]) if self.ids is None else self.ids}, f"block {self.title!r}")[
+            "id"
+        ]
+        ids = as_text(ids)
         if len(ids) != matrix.shape[0] or ids.n_unique() < len(ids):
             raise DataError(
                 f"block {self.title!r}: expected {matrix.shape[0]} different ids, one for each row of the matrix, "
@@ -428,6 +438,7 @@ def guess(table: pl.DataFrame, skip: Sequence[str]) -> list[Block]:
     blocks: list[Block] = []
     for column in (c for c in table.columns if c not in skip):
         series = table[column].drop_nulls()
+        series = series.drop_nans() if series.dtype.is_float() else series
         different, rows = series.n_unique(), len(series)
         if not rows or different < 2:
             continue

@@ -61,7 +61,7 @@ class Attributes:
         return ["" if i is None else name or str(i) for name, i in zip(found, ids, strict=True)]
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, repr=False)
 class Dataset:
     """Pairs by row numbers, and what the rows stand for.
 
@@ -172,6 +172,12 @@ class Dataset:
         """Return the number of pairs."""
         return len(self.query)
 
+    def __repr__(self) -> str:
+        """Return its size and its blocks."""
+        blocks = [f"{side}.{block.title}" for side, of in (("query", self.queries), ("target", self.targets))
+                  for block in of.blocks]  # fmt: skip
+        return f"Dataset({len(self)} pairs, {self.shape[0]} queries, {self.shape[1]} targets, blocks {blocks})"
+
     @property
     def shape(self) -> tuple[int, int]:
         """The number of queries and of targets, those without pairs too."""
@@ -231,18 +237,19 @@ class Dataset:
         other = known.matrix if isinstance(known, Dataset) else known
         taken = pair_keys(self.query, self.target, self.shape)
         if other is not None:
-            query, target = other.nonzero()
-            taken = np.append(taken, pair_keys(query, target, self.shape))
+            stored = np.repeat(np.arange(other.shape[0]), np.diff(other.indptr))  # zeros too
+            taken = np.append(taken, pair_keys(stored, other.indices, self.shape))
         weight = np.bincount(self.target, minlength=self.shape[1]) if by == "popularity" else np.ones(self.shape[1])
         wanted = np.ceil(ratio * np.bincount(self.query, minlength=self.shape[0]))
         drawn = draw_pairs(wanted, weight, _different(taken), np.random.default_rng(seed))
         query, target = np.divmod(drawn, self.shape[1])
+        before = np.zeros(len(self), bool) if self.sampled is None else self.sampled
         return attrs.evolve(
             self, query=np.append(self.query, query.astype(np.int32)),
             target=np.append(self.target, target.astype(np.int32)),
             score=np.append(self.score, np.zeros(len(drawn))),
             weight=None if self.weight is None else np.append(self.weight, np.ones(len(drawn))),
-            time=None, sampled=np.arange(len(self) + len(drawn)) >= len(self),
+            time=None, sampled=np.append(before, np.ones(len(drawn), bool)),
         )  # fmt: skip
 
     def _split(self, test: NDArray[np.bool_], how: str) -> tuple[Dataset, Dataset]:
@@ -267,6 +274,8 @@ class Dataset:
         """Return (training, test): the latest share of the pairs is for testing."""
         if self.time is None:
             raise DataError("split_by_time: the pairs have no time; name its column: Dataset.of(..., time=...)")
+        if pl.Series(self.time, nan_to_null=True).is_null().any():
+            raise DataError("split_by_time: some pairs have no time; leave them out, or use another split")
         order = np.argsort(self.time, kind="stable")
         test = np.zeros(len(self), bool)
         test[order[len(self) - round(_share(share) * len(self)) :]] = True

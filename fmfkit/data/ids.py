@@ -74,7 +74,8 @@ class Ids:
         """Return the row numbers of ids that must be known."""
         rows = self.rows(given, what)
         if (rows < 0).any():
-            unknown = [_listed(given)[n] for n in np.flatnonzero(rows < 0)[:3]]
+            listed = list(_listed(given))
+            unknown = [listed[n] for n in np.flatnonzero(rows < 0)[:3]]
             raise DataError(
                 f"{what}: {int((rows < 0).sum())} ids are not known, such as {', '.join(map(repr, unknown))}"
             )
@@ -165,6 +166,14 @@ def _hashable(value: Any, what: str) -> Any:
     return value
 
 
+def as_text(column: pl.Series) -> pl.Series:
+    """Return ids as text, as ``Ids.names`` has them."""
+    column = normal(column, "ids")
+    if column.dtype in KINDS.values():
+        return column.cast(pl.String)
+    return pl.Series(column.name, [str(_hashable(value, "ids")) for value in column.to_list()], dtype=pl.String)
+
+
 def code(columns: tuple[pl.Series, ...], what: str) -> tuple[list[pl.Series], dict[Hashable, int] | None]:
     """Return columns of ids in one kind that tables can join on, and the number of each object, where they are such."""
     columns = tuple(normal(column, what) for column in columns)
@@ -186,13 +195,17 @@ def normal(column: pl.Series, what: str) -> pl.Series:
     if column.null_count():
         raise DataError(f"{what}: {column.null_count()} of {len(column)} ids are missing")
     if column.dtype.is_integer():
+        if column.dtype == pl.UInt64 and (large := column.filter(column > 2**63 - 1)).len():
+            raise DataError(f"{what}: ids are numbers above 2^63 - 1, such as {large.to_list()[0]}; give them as text")
         return column.cast(pl.Int64)
     if column.dtype in (pl.Categorical, pl.Enum):
         return column.cast(pl.String)
-    if column.dtype.is_float() and len(column) and not (column == column.round()).all():
-        raise DataError(
-            f"{what}: ids are numbers with a fraction, such as {column.filter(column != column.round())[0]}"
-        )
+    if column.dtype.is_float() and len(column):
+        whole = column.is_finite() & (column == column.round()) & (column.abs() < 2**53)
+        if not whole.all():
+            raise DataError(
+                f"{what}: ids are numbers with a fraction, or too large, such as {column.filter(~whole)[0]}"
+            )
     return column.cast(pl.Int64) if column.dtype.is_float() else column
 
 

@@ -89,16 +89,23 @@ def _array(values: Any) -> Any:
 
 def _series(column: str, array: Any, name: str) -> pl.Series:
     if array.dtype.kind != "O":
-        return pl.Series(column, array)
-    values = [None if value is None or value != value else value for value in array.tolist()]
+        return pl.Series(column, array, nan_to_null=True)
+    values = [None if _missing(value) else value for value in array.tolist()]
     kinds = {type(value) for value in values if value is not None}
     if len(kinds) > 1 and not kinds <= {int, float, bool}:
         names = sorted(kind.__name__ for kind in kinds)
         raise DataError(f"{name}: column {column!r} mixes values of kinds {names}; make them one kind")
+    if float in kinds and kinds <= {int, float, bool}:
+        values = [None if value is None else float(value) for value in values]
     try:
         return pl.Series(column, values, dtype=pl.Object if tuple in kinds else None, strict=True)
     except (TypeError, pl.exceptions.PolarsError) as error:
         raise DataError(f"{name}: column {column!r} holds values that make no column ({error})") from None
+
+
+def _missing(value: Any) -> bool:
+    """Tell whether a value stands for none: None, NaN, NaT or pandas' NA."""
+    return value is None or type(value).__name__ == "NAType" or (isinstance(value, float) and value != value)
 
 
 def require(frame: pl.DataFrame, columns: Mapping[str, str | None], name: str) -> None:
