@@ -50,6 +50,11 @@ def assert_same_bits(a, b):
     assert a.Q.tobytes() == b.Q.tobytes()
 
 
+def well_posed(case):
+    """Build the problem; in single precision with a penalty, without which nearly equal steps may lead far apart."""
+    return (case if case.dtype == "float64" else attrs.evolve(case, l2=max(case.l2, 0.1))).build()
+
+
 def assert_close(a, b, dtype="float64"):
     tolerance = {"float64": 1e-9, "float32": 1e-4}[str(dtype)]
     scale = max(1.0, np.abs(b.P).max(), np.abs(b.Q).max())
@@ -127,7 +132,7 @@ def test_threads_do_not_change_a_bit_where_sets_and_columns_are_shared_out(dtype
 @few
 @given(case=cases(), size=sizes)
 def test_pl2m_equals_algorithm_3_of_the_reference(case, size):
-    problem, oracle = case.build(), solvers.Reference(algorithm=3, scheduler=schedulers.RandomPartition(size))
+    problem, oracle = well_posed(case), solvers.Reference(algorithm=3, scheduler=schedulers.RandomPartition(size))
     assert_close(*(fit(problem, solver=s, rounds=3, threads=2) for s in (pl2m(size), oracle)), case.dtype)
 
 
@@ -202,7 +207,7 @@ def test_objective_never_rises_where_rows_have_fewer_pairs_than_dimensions(loss,
 @few
 @given(case=cases())
 def test_l2m_equals_algorithm_2_of_the_reference(case):
-    problem = case.build()
+    problem = well_posed(case)
     native, oracle = (fit(problem, solver=s, rounds=3) for s in (solvers.L2M(), solvers.Reference(algorithm=2)))
     assert_close(native, oracle, case.dtype)
 
@@ -210,7 +215,7 @@ def test_l2m_equals_algorithm_2_of_the_reference(case):
 @few
 @given(case=cases())
 def test_naive_equals_algorithm_1_of_the_reference(case):
-    problem = case.build()
+    problem = well_posed(case)
     native, oracle = (fit(problem, solver=s, rounds=2) for s in (solvers.Naive(), solvers.Reference(algorithm=1)))
     assert_close(native, oracle, case.dtype)
 

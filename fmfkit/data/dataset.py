@@ -273,7 +273,9 @@ class Dataset:
     def split_by_time(self, share: float = 0.1) -> tuple[Dataset, Dataset]:
         """Return (training, test): the latest share of the pairs is for testing."""
         if self.time is None:
-            raise DataError("split_by_time: the pairs have no time; name its column: Dataset.of(..., time=...)")
+            raise DataError(
+                "split_by_time: the pairs have no time; name its column: Dataset.of(..., time=...), or --time"
+            )
         if pl.Series(self.time, nan_to_null=True).is_null().any():
             raise DataError("split_by_time: some pairs have no time; leave them out, or use another split")
         order = np.argsort(self.time, kind="stable")
@@ -431,7 +433,9 @@ def _settled(
         example = " with ".join(
             f"{name} {sides[role].ids.at([row[name]])[0]!r}" for role, name in (("query", query), ("target", target))
         )
-        raise DataError(f"pairs: {twice} rows repeat a pair, such as {example}; pass duplicates='last' or 'mean'")
+        raise DataError(
+            f"pairs: {twice} rows repeat a pair, such as {example}; pass duplicates='last' or 'mean', or --duplicates"
+        )
     if duplicates == "last":
         return frame.unique([query, target], keep="last", maintain_order=True)
     return frame.group_by([query, target], maintain_order=True).agg(pl.all().mean())

@@ -34,7 +34,7 @@ class BlockReport:
     """Instances that have none of its features."""
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Report:
     """What ``Dataset.report`` found; print it."""
 
@@ -63,6 +63,8 @@ class Report:
                 f"{block.density:9.2g} {block.without:13}"
             )
         return "\n".join([*lines, *(f"warning: {warning}" for warning in self.warnings)])
+
+    __repr__ = __str__
 
 
 def report(data: Dataset, test: Dataset | None = None) -> Report:
