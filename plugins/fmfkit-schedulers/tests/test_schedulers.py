@@ -7,7 +7,7 @@ from fmfkit_schedulers.cooccurrence import Apart
 from fmfkit import Problem, fit, solvers, testing
 
 
-@testing.parametrize_with_checks([BoundedConflict(), BoundedConflict(2.5), ConflictFree(), Apart(), Adaptive()])
+@testing.parametrize_with_checks([BoundedConflict(2.5), Apart(3), Adaptive(0.9)])  # the defaults are checked by name
 def test_conformance(component, check):
     check(component)
 
