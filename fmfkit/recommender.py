@@ -137,9 +137,8 @@ class Recommender:
     def explain(self, query: Any, target: Any) -> Explanation:
         """Return what each feature, by name, adds to the score of a pair; print it."""
         told = self.model.explain(int(self._rows("queries", [query])[0]), int(self._rows("targets", [target])[0]))
-        names = self.encoder.queries.names() | {IMPLICIT: list(self.encoder.targets.labels)}
-        sides = {"query": names, "target": self.encoder.targets.names()}
-        return told.named(sides["query"], sides["target"])
+        query = self.encoder.queries.names() | {IMPLICIT: list(self.encoder.targets.labels)}
+        return told.named(query, self.encoder.targets.names())
 
     def evaluate(self, data: Dataset, metric: str | Sequence[str] | None = None) -> dict[str, float]:
         """Return metrics on pairs of a data set; all its ids must be known.
