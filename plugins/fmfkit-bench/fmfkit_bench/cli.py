@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from pathlib import Path
 
 import attrs
 import click
@@ -14,15 +15,19 @@ from fmfkit_bench import (
     growth,
     losses,
     machine,
+    pages,
     plain,
     real,
     scheduling,
+    sections,
     shapes,
     speed,
     tables,
     targets,
     top,
 )
+from fmfkit_bench.paper.command import command as paper_command
+from fmfkit_bench.peers.command import command as peers_command
 
 import fmfkit
 
@@ -30,6 +35,10 @@ import fmfkit
 @click.group()
 def bench() -> None:
     """Measure fmfkit: solvers on generated data, models on real data."""
+
+
+bench.add_command(paper_command)
+bench.add_command(peers_command)
 
 
 _shape = click.option(
@@ -101,7 +110,7 @@ def speed_command(
         if raw is not None:
             others += _whole_process(raw, rank, max(threads), rounds, repeats, full)
             smaller = shapes.generate(name, 0.2 * size, seed)
-            others += targets.of_growth(growth.exponents(smaller, max(threads), rounds, _say))
+            others += targets.of_growth(growth.exponents(growth.sizes(smaller), max(threads), rounds, _say))
     reached = targets.of_records(records, full) + others
     click.echo(f"\n{targets.table(reached)}")
     if path:
@@ -319,3 +328,18 @@ def schedulers_command(names: tuple[str, ...], scale: float, rank: int, seed: in
         click.echo(
             scheduling.table(scheduling.measure(shapes.generate(name, scale, seed), rank, rounds, threads, seed, _say))
         )
+
+
+@bench.command("results")
+@click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False))
+@click.option(
+    "--out", required=True, type=click.Path(dir_okay=False, writable=True), help="The Markdown page to write."
+)
+def results_command(files: tuple[str, ...], out: str) -> None:
+    """Make a page of results of FILES, which ``bench paper`` and ``bench peers`` wrote as JSON."""
+    try:
+        read = [sections.read(file) for file in files]
+    except ValueError as error:
+        raise click.ClickException(str(error)) from error
+    Path(out).write_text(pages.markdown(read), encoding="utf-8")
+    click.echo(out)

@@ -131,7 +131,7 @@ def _flickr(scale: float, rng: np.random.Generator) -> Shape:
     words = _bag(rng, q, 2_000, 694)
     words.data /= 694**0.5
     U = words @ _normal(rng, (2_000, LATENT)) + 0.1 * _normal(rng, (q, LATENT))
-    _choose(rng, parts, U, _normal(rng, (p, LATENT)), -2.0)
+    _choose(rng, parts, U, _normal(rng, (p, LATENT)), -5.0, pull=3.0)
     return Shape(
         "flickr", q, p, *parts, {"words": words}, None, loss="logistic", strength=0.02, plain_strength=0.05, rate=0.1
     )
@@ -260,8 +260,9 @@ def _rate(rng: np.random.Generator, parts: tuple[Pairs, Pairs], U: NDArray[np.fl
 
 
 def _choose(
-    rng: np.random.Generator, parts: tuple[Pairs, Pairs], U: NDArray[np.float32], V: NDArray[np.float32], level: float
-) -> None:
-    """Say yes or no to the pairs, by tastes and biases."""
+    rng: np.random.Generator, parts: tuple[Pairs, Pairs], U: NDArray[np.float32], V: NDArray[np.float32],
+    level: float, pull: float = 1.5,
+) -> None:  # fmt: skip
+    """Say yes or no to the pairs, by ``pull`` times tastes and biases."""
     for taste, score in _tastes(rng, parts, U, V):
-        score[...] = rng.random(len(taste), np.float32) < 1 / (1 + np.exp(-(level + 1.5 * taste)))
+        score[...] = rng.random(len(taste), np.float32) < 1 / (1 + np.exp(-(level + pull * taste)))

@@ -1,0 +1,1 @@
+"""The paper's experiments, each a function from a ``Lab`` to a ``Section``."""

@@ -1,0 +1,377 @@
+"""Adapters: fmfkit itself, and the systems that install with ``fmfkit-bench[peers]``."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any, Literal
+
+import attrs
+import numpy as np
+import scipy.sparse as sp
+from fmfkit_bench.peers.interface import Choice, Factors, Knobs, Note, Number, Peer, Rows, Settings, Task, best_of
+from numpy.typing import NDArray
+
+from fmfkit import FMF, Model, Negatives, RoundEvent
+from fmfkit.data import Encoder
+
+
+@attrs.frozen(eq=False)
+class OurModel:
+    """A model of fmfkit's."""
+
+    model: Model
+
+    def score(self, query: Rows, target: Rows) -> NDArray[Any]:
+        """Return scores."""
+        return self.model.score(query, target)
+
+    def top(self, queries: Rows, k: int, known: sp.csr_matrix) -> NDArray[Any]:
+        """Return the best targets."""
+        return self.model.recommend(queries, k, exclude=known).targets
+
+
+class Fmfkit(Peer):
+    """fmfkit by its front door, ``fmfkit.FMF``."""
+
+    name, module, install = "fmfkit", "fmfkit", "fmfkit"
+    takes_features = True
+
+    def knobs(self, task: Task) -> Knobs:
+        """Return the strengths of the penalty, and for ranking the loss and how many negatives are drawn."""
+        sides = Encoder.learn(task.data).strengths({})
+        strengths: dict[str, Number | Choice] = {
+            f"{side}.{name}": Number(start)
+            for side, blocks in zip(("query", "target"), sides, strict=True)
+            for name, start in blocks.items()
+            if len(blocks) > 1
+        }
+        if not task.ranking:
+            return {"l2": Number(0.5), "bias_l2": Number(5.0)} | strengths
+        cells = task.data.shape[0] * task.data.shape[1]
+        most = min(100.0, cells / len(task.data), 1.5e7 / len(task.data))
+        ranking: dict[str, Number | Choice] = {
+            "loss": Choice(("logistic", "square")), "ratio": Number(most, least=1.0, most=most),
+            "l2": Number(1.0), "bias_l2": Number(3.0),
+        }  # fmt: skip
+        return ranking | strengths
+
+    def train(self, task: Task, settings: Settings, note: Note) -> None:
+        """Fit, with a callback."""
+        scale: Literal["uniform", "observations"] = "uniform" if task.ranking else "observations"
+        front = FMF(
+            rank=task.rank, rounds=task.rounds, threads=task.threads, seed=task.seed, l2=settings["l2"], scale=scale,
+            bias_l2=settings["bias_l2"], loss=settings.get("loss", "square"),
+            strengths={name: value for name, value in settings.items() if "." in name},
+            negatives=Negatives(ratio=settings["ratio"]) if task.ranking else None,
+        )  # fmt: skip
+
+        def after(event: RoundEvent) -> None:
+            if event.record.round > 0 and note(lambda: OurModel(event.model())):
+                event.stop("enough")
+
+        front.fit(task.data, progress=False, callbacks=after)
+
+
+@attrs.frozen(eq=False)
+class ImplicitModel:
+    """implicit's own ranking."""
+
+    model: Any
+
+    def score(self, query: Rows, target: Rows) -> NDArray[Any]:
+        """Return scores."""
+        return Factors(self.model.user_factors, self.model.item_factors).score(query, target)
+
+    def top(self, queries: Rows, k: int, known: sp.csr_matrix) -> NDArray[Any]:
+        """Return the best targets."""
+        ranked = self.model.recommend(queries, known[queries], N=min(k, known.shape[1]))
+        return np.where(ranked[1] > np.finfo(np.float32).min, ranked[0], -1)
+
+
+class ImplicitALS(Peer):
+    """Weighted alternating least squares over all cells."""
+
+    name, module, install = "implicit ALS", "implicit", "implicit"
+    rates = False
+
+    def knobs(self, task: Task) -> Knobs:
+        """Return the penalty, and the weight of positives."""
+        return {"regularization": Number(0.05), "alpha": Number(10.0)}
+
+    def train(self, task: Task, settings: Settings, note: Note) -> None:
+        """Go on from the factors, an iteration at a time."""
+        als = importlib.import_module("implicit.cpu.als")
+        model = als.AlternatingLeastSquares(
+            factors=task.rank, iterations=1, num_threads=task.threads, random_state=task.seed, **settings
+        )
+        _go_on(model, task, note)
+
+
+class ImplicitBPR(Peer):
+    """Bayesian personalized ranking by stochastic gradient descent."""
+
+    name, module, install = "implicit BPR", "implicit", "implicit"
+    rates = False
+
+    def knobs(self, task: Task) -> Knobs:
+        """Return the learning rate and the penalty."""
+        return {"learning_rate": Number(0.05), "regularization": Number(0.01)}
+
+    def train(self, task: Task, settings: Settings, note: Note) -> None:
+        """Go on from the factors, five iterations at a time."""
+        bpr = importlib.import_module("implicit.cpu.bpr")
+        model = bpr.BayesianPersonalizedRanking(
+            factors=task.rank, iterations=5, num_threads=task.threads, random_state=task.seed, **settings
+        )
+        _go_on(model, task, note)
+
+
+def _go_on(model: Any, task: Task, note: Note) -> None:
+    matrix = task.matrix
+    for _ in range(task.rounds):
+        model.fit(matrix, show_progress=False)
+        if note(lambda: ImplicitModel(model)):
+            break
+
+
+class LightFM(Peer):
+    """LightFM with the features of both sides."""
+
+    name, module, install = "LightFM", "lightfm", "lightfm-next"
+    rates = False
+    takes_features = True
+
+    def knobs(self, task: Task) -> Knobs:
+        """Return the loss, the learning rate, the penalty and how long WARP looks for a violation."""
+        return {
+            "loss": Choice(("warp", "bpr", "logistic")), "learning_rate": Number(0.05), "alpha": Number(1e-6),
+            "max_sampled": Number(10, least=2, most=100, whole=True),
+        }  # fmt: skip
+
+    def train(self, task: Task, settings: Settings, note: Note) -> None:
+        """Train an epoch at a time; new queries have no identity of their own."""
+        given = dict(settings)
+        alpha = given.pop("alpha")
+        model = importlib.import_module("lightfm").LightFM(
+            no_components=task.rank, random_state=task.seed, item_alpha=alpha, user_alpha=alpha, **given
+        )
+        X, Z = task.features(0, identity=not task.new_queries), task.features(1)
+        matrix = sp.coo_matrix(task.matrix)
+
+        def factors() -> Factors:
+            query_bias, queries = model.get_user_representations(X)
+            target_bias, targets = model.get_item_representations(Z)
+            return Factors(queries, targets, query_bias, target_bias)
+
+        for _ in range(task.rounds):
+            model.fit_partial(matrix, user_features=X, item_features=Z, epochs=1, num_threads=task.threads)
+            if note(factors):
+                break
+
+
+@attrs.frozen(eq=False)
+class CmfrecModel:
+    """cmfrec's own prediction and ranking."""
+
+    model: Any
+
+    def score(self, query: Rows, target: Rows) -> NDArray[Any]:
+        """Return scores."""
+        return np.asarray(self.model.predict(query, target))
+
+    def top(self, queries: Rows, k: int, known: sp.csr_matrix) -> NDArray[Any]:
+        """Return the best targets, query by query."""
+        seen = [known.indices[known.indptr[row] : known.indptr[row + 1]] for row in queries]
+        return np.array([self.model.topN(int(q), n=k, exclude=s) for q, s in zip(queries, seen, strict=True)])
+
+
+class Cmfrec(Peer):
+    """Collective matrix factorization: side information in matrices of their own."""
+
+    name, module, install = "cmfrec", "cmfrec", "cmfrec"
+    ranks = False
+
+    def knobs(self, task: Task) -> Knobs:
+        """Return the penalty, iterations, what side information is used, and its weight."""
+        return {
+            "lambda_": Number(0.05), "niter": Number(10, least=2, most=50, whole=True),
+            "side": Choice(("none", "implicit", "features", "both")), "w_side": Number(0.1),
+        }  # fmt: skip
+
+    def train(self, task: Task, settings: Settings, note: Note) -> None:
+        """Fit once."""
+        side, weight = settings["side"], settings["w_side"]
+        model = importlib.import_module("cmfrec").CMF(
+            k=task.rank, lambda_=settings["lambda_"], niter=settings["niter"], scale_lam=True, use_float=True,
+            w_user=weight, w_item=weight, w_implicit=weight, add_implicit_features=side in ("implicit", "both"),
+            NA_as_zero_user=True, NA_as_zero_item=True, nthreads=task.threads, random_state=task.seed + 1,
+            verbose=False,
+        )  # fmt: skip
+        users, items = (
+            task.features(k, identity=False, implicit=False) if side in ("features", "both") else None for k in (0, 1)
+        )
+        model.fit(
+            X=sp.coo_matrix(task.matrix), U=None if users is None else sp.coo_matrix(users),
+            I=None if items is None else sp.coo_matrix(items),
+        )  # fmt: skip
+        note(lambda: CmfrecModel(model))
+
+
+class Libmf(Peer):
+    """LIBMF: plain matrix factorization by blocked stochastic gradient descent."""
+
+    name, module, install = "LIBMF", "libmf", "libmf"
+    ranks = False
+
+    def knobs(self, task: Task) -> Knobs:
+        """Return the penalty, the learning rate, iterations, and whether the mean is taken off first."""
+        return {
+            "lambda": Number(0.05), "eta": Number(0.1, most=0.5),
+            "iterations": Number(20, least=2, most=200, whole=True), "centred": Choice((True, False)),
+        }  # fmt: skip
+
+    def train(self, task: Task, settings: Settings, note: Note) -> None:
+        """Fit once; rows that were never seen score the mean."""
+        data = task.data
+        mean = float(data.score.mean()) if settings["centred"] else 0.0
+        table = np.column_stack([data.query, data.target, data.score - mean]).astype(np.float32)
+        engine = importlib.import_module("libmf.mf").MF(
+            k=task.rank, nr_iters=settings["iterations"], eta=settings["eta"], lambda_p1=0.0, lambda_q1=0.0,
+            lambda_p2=settings["lambda"], lambda_q2=settings["lambda"], nr_threads=task.threads, quiet=True,
+        )  # fmt: skip
+        engine.fit(table)
+        P, Q = (_filled(part, n) for part, n in zip((engine.p_factors(), engine.q_factors()), data.shape, strict=True))
+        note(lambda: Factors(P, Q, mean))
+
+
+def _filled(factors: NDArray[Any], rows: int) -> NDArray[Any]:
+    """Return a row for each instance, zeros where it was never seen."""
+    filled = np.zeros((rows, factors.shape[1]), np.float32)
+    filled[: len(factors)] = np.nan_to_num(factors)
+    return filled
+
+
+class Surprise(Peer):
+    """Surprise's SVD: biased matrix factorization by stochastic gradient descent, on one thread."""
+
+    name, module, install = "Surprise SVD", "surprise", "scikit-surprise"
+    ranks = False
+
+    def knobs(self, task: Task) -> Knobs:
+        """Return the learning rate, the penalty and epochs."""
+        return {"lr_all": Number(0.01), "reg_all": Number(0.05), "n_epochs": Number(20, least=2, most=100, whole=True)}
+
+    def train(self, task: Task, settings: Settings, note: Note) -> None:
+        """Fit once."""
+        surprise: Any = importlib.import_module("surprise")
+        pandas: Any = importlib.import_module("pandas")
+        data = task.data
+        frame = pandas.DataFrame({"u": data.query, "i": data.target, "r": data.score})
+        reader = surprise.Reader(rating_scale=(data.score.min(), data.score.max()))
+        train = surprise.Dataset.load_from_df(frame, reader).build_full_trainset()
+        model = surprise.SVD(n_factors=task.rank, random_state=task.seed, **settings).fit(train)
+
+        def factors() -> Factors:
+            q, p = data.shape
+            users = np.array([train.to_raw_uid(k) for k in range(train.n_users)])
+            items = np.array([train.to_raw_iid(k) for k in range(train.n_items)])
+            U, V, bu, bi = np.zeros((q, task.rank)), np.zeros((p, task.rank)), np.zeros(q), np.zeros(p)
+            U[users], V[items], bu[users], bi[items] = model.pu, model.qi, model.bu, model.bi
+            return Factors(U, V, bu + train.global_mean, bi)
+
+        note(factors)
+
+
+class MyFM(Peer):
+    """myFM: Bayesian factorization machines by Gibbs sampling, on one thread."""
+
+    name, module, install = "myFM", "myfm", "'myfm' 'setuptools<81'"
+    ranks = False
+    takes_features = True
+    bayesian = True
+
+    def knobs(self, task: Task) -> Knobs:
+        """Return the number of samples; it finds penalties itself."""
+        return {"n_iter": Number(60, least=30, most=300, whole=True)}
+
+    def train(self, task: Task, settings: Settings, note: Note) -> None:
+        """Sample, with both sides as relation blocks."""
+        myfm: Any = importlib.import_module("myfm")
+        matrices = [task.features(side) for side in (0, 1)]
+
+        def blocks(query: Rows, target: Rows) -> list[Any]:
+            rows = zip((query, target), matrices, strict=True)
+            return [myfm.RelationBlock(row, sp.csr_matrix(matrix, dtype=np.float64)) for row, matrix in rows]
+
+        model = myfm.MyFMRegressor(rank=task.rank, random_seed=task.seed)
+        groups = [block.shape[1] for side in task.sides for block in side.values()]
+        model.fit(
+            None, task.data.score.astype(np.float64), X_rel=blocks(task.data.query, task.data.target),
+            n_iter=settings["n_iter"], n_kept_samples=settings["n_iter"] * 2 // 3, group_shapes=groups,
+        )  # fmt: skip
+        note(lambda: _Predicting(lambda query, target: model.predict(None, blocks(query, target))))
+
+
+@attrs.frozen(eq=False)
+class _Predicting:
+    """A model that can be asked for scores only: to rank, it is asked for all of a query's."""
+
+    score: Any
+
+    def top(self, queries: Rows, k: int, known: sp.csr_matrix) -> NDArray[Any]:
+        """Return the best targets."""
+        targets = np.arange(known.shape[1], dtype=np.int32)
+        pairs = np.repeat(queries, len(targets)), np.tile(targets, len(queries))
+        return best_of(np.asarray(self.score(*pairs)).reshape(len(queries), -1), k, known[queries])
+
+
+@attrs.frozen(eq=False)
+class IrspackModel:
+    """irspack's own ranking."""
+
+    model: Any
+
+    def score(self, query: Rows, target: Rows) -> NDArray[Any]:
+        """Return scores."""
+        return Factors(self.model.get_user_embedding(), self.model.get_item_embedding()).score(query, target)
+
+    def top(self, queries: Rows, k: int, known: sp.csr_matrix) -> NDArray[Any]:
+        """Return the best targets."""
+        parts = np.array_split(queries, -(-len(queries) // 512))
+        return np.concatenate([best_of(self.model.get_score(part), k, known[part]) for part in parts])
+
+
+class Irspack(Peer):
+    """irspack's alternating least squares over all cells, with features where there are any."""
+
+    name, module, install = "irspack iALS", "irspack", "irspack"
+    rates = False
+    takes_features = True
+
+    def knobs(self, task: Task) -> Knobs:
+        """Return the weight of the other cells, the penalty, and how far features decide."""
+        knobs: dict[str, Number | Choice] = {"alpha0": Number(0.1), "reg": Number(1e-3)}
+        if task.new_queries:
+            return knobs | {"lambda_feature": Number(1.0)}
+        return knobs | {"features": Choice((False, True)), "lambda_feature": Number(1.0)}
+
+    def train(self, task: Task, settings: Settings, note: Note) -> None:
+        """Train an epoch at a time."""
+        more: dict[str, Any] = {}
+        if settings.get("features", True):
+            for side, what in enumerate(("user", "item")):
+                matrix = task.features(side, identity=False, implicit=False)
+                if matrix is not None:
+                    more |= {f"{what}_features": matrix, f"lambda_{what}_feature": settings["lambda_feature"]}
+        model = importlib.import_module("irspack").IALSRecommender(
+            sp.csr_matrix(task.matrix, dtype=np.float64), n_components=task.rank, alpha0=settings["alpha0"],
+            reg=settings["reg"], n_threads=task.threads, random_seed=task.seed, **more,
+        )  # fmt: skip
+        model.start_learning()
+        for _ in range(task.rounds):
+            model.run_epoch()
+            if note(lambda: IrspackModel(model)):
+                break
+
+
+__all__ = ["Cmfrec", "Fmfkit", "ImplicitALS", "ImplicitBPR", "Irspack", "Libmf", "LightFM", "MyFM", "Surprise"]
