@@ -40,7 +40,7 @@ def _floats(given: Mapping[str, float]) -> dict[str, float]:
 
 @attrs.frozen(kw_only=True)
 class Negatives:
-    """Pairs to be drawn beside the positives, score 0; never a known one."""
+    """Pairs to be drawn beside the positives, score 0; never a pair of the training data."""
 
     ratio: float = attrs.field(default=4.0, converter=float, validator=validators.gt(0))
     """How many for each positive, query by query."""
@@ -142,7 +142,7 @@ class FMF:
         callbacks = [callbacks] if callable(callbacks) else list(callbacks)
         shown = [Progress()] if (sys.stderr.isatty() if progress is None else progress) else []
         init: State | float = 0.05 if grown is None else grown.state(self, sides)
-        problems = self._problems(train, held_out, encoder, sides, None if start is None else start.model.offset)
+        problems = self._problems(train, encoder, sides, None if start is None else start.model.offset)
         problem, model = self._rounds(problems, init, [*([watch] if watch else []), *shown, *callbacks])
         if watch is not None:
             model = watch.restore(problem, model)
@@ -198,16 +198,16 @@ class FMF:
         assert self.negatives is not None
         return data.with_negatives(self.negatives.ratio, by=self.negatives.by, seed=seed, known=known)
 
-    def _problems(
-        self, train: Dataset, held_out: Dataset | None, encoder: Encoder, sides: Sides, offset: float | None
-    ) -> Iterator[Problem]:
-        """Return one problem for all rounds, or one for each, with negatives drawn anew."""
+    def _problems(self, train: Dataset, encoder: Encoder, sides: Sides, offset: float | None) -> Iterator[Problem]:
+        """Return one problem for all rounds, or one for each, with negatives drawn anew.
+
+        Held-out pairs may be drawn like any other: to spare them would tell which they are.
+        """
         if self.negatives is None:
             yield self._problem(train, encoder, sides, offset)
             return
-        known = None if held_out is None else held_out.matrix
         for n in range(self.rounds if self.negatives.fresh else 1):
-            drawn = self._with_negatives(train, known, self.seed + n)
+            drawn = self._with_negatives(train, None, self.seed + n)
             problem = self._problem(drawn, encoder, sides, offset)
             offset = problem.offset  # the same in all rounds
             yield problem

@@ -157,7 +157,9 @@ def numeric(table: Table) -> Sequence[bool]:
     """Tell which columns hold numbers only."""
     return [
         any(row[k] is not None for row in table.rows)
-        and all(row[k] is None or (isinstance(row[k], int | float)) for row in table.rows)
+        and all(
+            row[k] is None or (isinstance(row[k], int | float) and not isinstance(row[k], bool)) for row in table.rows
+        )
         for k in range(len(table.columns))
     ]
 

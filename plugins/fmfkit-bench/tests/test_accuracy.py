@@ -2,60 +2,60 @@ import json
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from click.testing import CliRunner
-from fmfkit_bench import real
+from fmfkit_bench import real, shapes
 
 from fmfkit.cli import main
 
 
-def write(path, *, positives, cold):
-    """Queries with a taste for groups of targets, which features tell of."""
-    rng = np.random.default_rng(0)
-    queries, targets = 120, 30
-    taste, group = rng.integers(0, 3, queries), rng.integers(0, 3, targets)
-    row, col = np.divmod(rng.choice(queries * targets, 1500, replace=False), targets)
-    score = 3.0 + (taste[row] == group[col]) + 0.1 * rng.normal(size=len(row))
-    if positives:
-        liked = taste[row] == group[col]
-        row, col, score = row[liked], col[liked], np.ones(int(liked.sum()))
-    test = row >= 100 if cold else rng.random(len(row)) < 0.1
-    parts = {"train": ~test, "test": test}
-    arrays = {}
-    for name, which in parts.items():
-        arrays |= {f"{name}_rows": row[which], f"{name}_cols": col[which], f"{name}_vals": score[which]}
-    history = sp.csr_array((np.ones((~test).sum()), (row[~test], col[~test])), shape=(queries, targets))
-    blocks = {
-        "X": {"indicator": sp.eye_array(queries), "implicit": history, "words": sp.csr_array(np.eye(3)[taste])},
-        "Z": {"indicator": sp.eye_array(targets), "groups": sp.csr_array(np.eye(3)[group])},
-    }
-    for side, named in blocks.items():
-        matrix = sp.csr_array(sp.hstack(list(named.values()), format="csr"))
-        arrays |= {f"{side}_{part}": getattr(matrix, part) for part in ("indptr", "indices", "data")}
-        arrays[f"{side}_shape"] = np.array(matrix.shape)
-        arrays[f"{side}_block_names"] = np.array(list(named))
-        arrays[f"{side}_block_offsets"] = np.cumsum([0, *(block.shape[1] for block in named.values())])
-    np.savez(path, **arrays)
-
-
-def test_files_are_read_with_their_features_and_parts(tmp_path):
-    write(tmp_path / "a.npz", positives=False, cold=False)
-    data = real.load(tmp_path / "a.npz")
+def test_files_are_read_with_their_features_and_parts(npz):
+    data = real.load(npz())
     assert (data.cold, data.positives_only, data.train.implicit) == (None, False, True)
     assert [block.title for block in data.train.queries.blocks] == ["words"]
     assert not data.plain_train.targets.blocks
     np.testing.assert_array_equal(data.test.score, data.plain_test.score)
-    write(tmp_path / "b.npz", positives=True, cold=True)
-    data = real.load(tmp_path / "b.npz")
+    data = real.load(npz(positives=True, cold=True))
     assert (data.cold, data.positives_only) == ("query", True)
     train, held_out = data.parts(data.train, 0)
     assert not np.isin(held_out.query, train.query).any()
 
 
+def test_links_that_go_both_ways_are_held_out_both_ways(npz):
+    data = real.load(npz(mutual=True))
+    train, held_out = data.parts(data.train, 0)
+    assert 0 < len(held_out) < len(train)
+    assert real.links(train) is not None
+    assert not np.isin(real.links(held_out), real.links(train)).all()
+    one_way = real.load(npz(positives=True))
+    assert real.links(one_way.train) is None
+
+
+def test_tables_and_generated_data_are_read_too(tmp_path):
+    rows = "\n".join(f"u{k % 7},i{k % 5},{k % 3}" for k in range(40) if k < 35)
+    (tmp_path / "pairs.csv").write_text(f"user,item,rating\n{rows}\n")
+    data = real.load(tmp_path / "pairs.csv")
+    assert data.name == "pairs"
+    assert len(data.train) + len(data.test) == 35
+    shape = shapes.generate("yahoo", 0.00005)
+    data = real.load(real.write(shape, tmp_path))
+    assert data.train.shape == (shape.queries, shape.targets)
+    assert [block.title for block in data.train.targets.blocks] == ["album", "artist"]
+    assert data.train.implicit
+
+
 @pytest.mark.parametrize(("positives", "cold"), [(False, True), (True, True)])
-def test_accuracy_shows_that_features_help(tmp_path, positives, cold):
-    write(tmp_path / "a.npz", positives=positives, cold=cold)
-    command = ["bench", "accuracy", str(tmp_path / "a.npz"), "--rank", "4", "--trials", "4", "--rounds", "8"]
+def test_accuracy_shows_that_features_help(npz, tmp_path, positives, cold):
+    command = [
+        "bench",
+        "accuracy",
+        str(npz(positives=positives, cold=cold)),
+        "--rank",
+        "4",
+        "--trials",
+        "4",
+        "--rounds",
+        "8",
+    ]
     result = CliRunner().invoke(main, [*command, "--ratio", "4", "--json", str(tmp_path / "out.json")])
     assert result.exit_code == 0, result.output
     plain, full = json.loads((tmp_path / "out.json").read_text())

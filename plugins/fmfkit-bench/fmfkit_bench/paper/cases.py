@@ -261,7 +261,7 @@ def of_file(path: str | os.PathLike[str], seed: int) -> Case:
     kind: Kind = "ratings" if not data.positives_only else "tags" if data.cold == "query" else "links"
     train, test = data.train, data.test
     if data.positives_only:
-        train = train.with_negatives(NEGATIVES, seed=seed, known=test)
+        train = train.with_negatives(NEGATIVES, seed=seed)
     if kind == "links":
         test = test.with_negatives(20.0, seed=seed, known=data.train)
     encoder = Encoder.learn(data.train)

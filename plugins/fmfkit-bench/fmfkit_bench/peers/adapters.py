@@ -47,11 +47,15 @@ class Fmfkit(Peer):
         }
         if not task.ranking:
             return {"l2": Number(0.5), "bias_l2": Number(5.0)} | strengths
-        cells = task.data.shape[0] * task.data.shape[1]
-        most = min(100.0, cells / len(task.data), 1.5e7 / len(task.data))
+        most = min(100.0, task.data.shape[1] * task.data.shape[0] / len(task.data))
+        ratio, l2, bias_l2, shared = most, 0.3, 1.0, 1.0
+        if not task.new_queries:  # links: more is known of each query, so that more can be overlearnt
+            ratio, l2, bias_l2, shared = min(50.0, 6e6 / len(task.data)), 8.0, 20.0, 3.0
+        for name in {"query.indicator", "query.implicit"} & set(strengths):
+            strengths[name] = Number(shared)
         ranking: dict[str, Number | Choice] = {
-            "loss": Choice(("logistic", "square")), "ratio": Number(most, least=1.0, most=most),
-            "l2": Number(1.0), "bias_l2": Number(3.0),
+            "loss": Choice(("logistic", "square")), "ratio": Number(ratio, 1.0, most), "l2": Number(l2),
+            "bias_l2": Number(bias_l2),
         }  # fmt: skip
         return ranking | strengths
 
@@ -309,20 +313,18 @@ class MyFM(Peer):
             None, task.data.score.astype(np.float64), X_rel=blocks(task.data.query, task.data.target),
             n_iter=settings["n_iter"], n_kept_samples=settings["n_iter"] * 2 // 3, group_shapes=groups,
         )  # fmt: skip
-        note(lambda: _Predicting(lambda query, target: model.predict(None, blocks(query, target))))
+        note(lambda: MyFMModel(lambda query, target: model.predict(None, blocks(query, target))))
 
 
 @attrs.frozen(eq=False)
-class _Predicting:
-    """A model that can be asked for scores only: to rank, it is asked for all of a query's."""
+class MyFMModel:
+    """A sample of machines, which can be asked for scores of pairs only."""
 
     score: Any
 
     def top(self, queries: Rows, k: int, known: sp.csr_matrix) -> NDArray[Any]:
-        """Return the best targets."""
-        targets = np.arange(known.shape[1], dtype=np.int32)
-        pairs = np.repeat(queries, len(targets)), np.tile(targets, len(queries))
-        return best_of(np.asarray(self.score(*pairs)).reshape(len(queries), -1), k, known[queries])
+        """Refuse: to score all targets of a query, one pair at a time in each sample, is no way to rank."""
+        raise NotImplementedError
 
 
 @attrs.frozen(eq=False)

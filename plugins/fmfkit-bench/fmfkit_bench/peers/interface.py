@@ -86,7 +86,10 @@ class Trained(Protocol):
         """Return the scores of pairs."""
 
     def top(self, queries: Rows, k: int, known: sp.csr_matrix) -> NDArray[Any]:
-        """Return the k best targets of each query, those stored in ``known`` left out (-1 where there are no more)."""
+        """Return the k best targets of each query, those stored in ``known`` left out (-1 where there are no more).
+
+        A system that only tells scores raises NotImplementedError.
+        """
 
 
 @attrs.frozen(eq=False)

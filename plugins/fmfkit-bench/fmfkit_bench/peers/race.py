@@ -128,8 +128,8 @@ def section(name: str, outcomes: list[Outcome], job: Job) -> Section:
         f"Rank {job.rank}, {job.threads} threads; settings and rounds chosen on a validation part, by {job.trials} "
         f"trials or {job.budget:g} s. s: seconds of training with them. best: the best "
         f"{'MAP@10' if ranking else 'RMSE'} on the test part after any round, and the seconds to it. s to rank: the "
-        f"first 10 targets for the queries of the test part, {worker.TOP_QUERIES} at most. runs agree: whether two runs "
-        "with the same seed give the same scores, or their largest difference.",
+        f"first 10 targets for the queries of the test part, {worker.TOP_QUERIES} at most. runs agree: whether two "
+        "runs with the same seed give the same scores, or their largest difference.",
         tables=tables, claims=_claims(name, done, ranking),
     )  # fmt: skip
 

@@ -16,7 +16,7 @@ import cattrs
 import numpy as np
 from fmfkit_bench import machine, real
 from fmfkit_bench.peers import hooks, search
-from fmfkit_bench.peers.interface import Peer, Task
+from fmfkit_bench.peers.interface import Peer, Rows, Task, Trained
 from fmfkit_bench.peers.search import Found, Judge, Watch
 
 from fmfkit import Dataset
@@ -56,8 +56,8 @@ class Measured:
     round_seconds: list[float]
     """Seconds of training until then."""
     peak_bytes: int | None
-    top_seconds: float
-    """To rank for ``top_queries`` queries."""
+    top_seconds: float | None
+    """To rank for ``top_queries`` queries; None where it cannot."""
     top_queries: int
 
 
@@ -103,12 +103,19 @@ def _measured(job: Job, peer: Peer, task: Task, test: Dataset) -> Measured:
         np.save(job.scores, np.asarray(watch.last.score(test.query, test.target), np.float64))
     judge = Judge.of(task, test)
     rows = judge.queries[:TOP_QUERIES]
-    began = time.perf_counter()
-    watch.last.top(rows, min(TOP, test.shape[1]), judge.known)
     return Measured(
         metrics=judge.everything(watch.last), seconds=watch.seconds[-1], values=watch.values,
-        round_seconds=watch.seconds, peak_bytes=peak, top_seconds=time.perf_counter() - began, top_queries=len(rows),
+        round_seconds=watch.seconds, peak_bytes=peak, top_seconds=_top_seconds(watch.last, rows, judge), top_queries=len(rows),
     )  # fmt: skip
+
+
+def _top_seconds(trained: Trained, rows: Rows, judge: Judge) -> float | None:
+    began = time.perf_counter()
+    try:
+        trained.top(rows, min(TOP, judge.test.shape[1]), judge.known)
+    except NotImplementedError:
+        return None
+    return time.perf_counter() - began
 
 
 converter = cattrs.Converter()
