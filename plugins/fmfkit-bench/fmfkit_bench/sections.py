@@ -93,8 +93,10 @@ class Results:
 
     @property
     def claims(self) -> list[Claim]:
-        """The claims of all sections."""
-        return [claim for section in self.sections for claim in section.claims]
+        """The claims of all sections, the same claim on several data together."""
+        found = [claim for section in self.sections for claim in section.claims]
+        order = list(dict.fromkeys(claim.what for claim in found))
+        return sorted(found, key=lambda claim: order.index(claim.what))
 
 
 def about(command: str, **settings: Cell) -> dict[str, Cell]:
@@ -144,7 +146,7 @@ def as_text(value: Cell) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        return f"{value:.4g}" if abs(value) < 1000 else f"{value:,.0f}"
+        return f"{value:#.4g}" if abs(value) < 1000 else f"{value:,.0f}"
     return f"{value:,}" if isinstance(value, int) else value
 
 

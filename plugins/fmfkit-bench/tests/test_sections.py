@@ -44,6 +44,7 @@ def test_the_page_of_results_is_made_from_json_and_names_cores_and_date(tmp_path
 def test_terminal_and_html_show_tables_and_verdicts():
     text = pages.terminal(RESULTS.sections[0])
     assert "a|b <i>  0.8123  yes" in text
+    assert "c             -  no" in text
     assert "FAIL  it holds (x): 1 of 2" in text
     page = pages.page(RESULTS, None)
     assert "Claims: 0 of 1 hold" in page

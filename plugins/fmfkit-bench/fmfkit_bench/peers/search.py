@@ -13,7 +13,7 @@ from fmfkit_bench.peers.interface import Choice, Knobs, Number, Peer, Rows, Sett
 
 from fmfkit import Dataset, metrics
 
-PATIENCE = 3
+PATIENCE = 4
 WIDEST, NARROWEST, NARROWING = 1.5, 0.4, 0.95
 """The spread of a step, in powers of e: at first, at last, and from one to the next."""
 JUDGED_QUERIES = 2000
@@ -77,7 +77,7 @@ class Watch:
     values: list[float] = attrs.field(factory=list)
     seconds: list[float] = attrs.field(factory=list)
     last: Trained | None = None
-    _began: float = attrs.field(factory=time.perf_counter)
+    _began: float = attrs.field(factory=lambda: time.perf_counter())
 
     def note(self, give: Callable[[], Trained]) -> bool:
         """Judge the model of a round; see ``interface.Note``."""
@@ -85,7 +85,7 @@ class Watch:
         self.seconds.append((self.seconds[-1] if self.seconds else 0.0) + spent)
         self.last = give()
         self.values.append(self.judge.value(self.last))
-        stop = self.patience is not None and len(self.values) - self.best > self.patience
+        stop = self.patience is not None and len(self.values) - self.best >= self.patience
         self._began = time.perf_counter()
         return stop or self._began > self.deadline
 

@@ -105,7 +105,8 @@ def _measured(job: Job, peer: Peer, task: Task, test: Dataset) -> Measured:
     rows = judge.queries[:TOP_QUERIES]
     return Measured(
         metrics=judge.everything(watch.last), seconds=watch.seconds[-1], values=watch.values,
-        round_seconds=watch.seconds, peak_bytes=peak, top_seconds=_top_seconds(watch.last, rows, judge), top_queries=len(rows),
+        round_seconds=watch.seconds, peak_bytes=peak, top_seconds=_top_seconds(watch.last, rows, judge),
+        top_queries=len(rows),
     )  # fmt: skip
 
 
