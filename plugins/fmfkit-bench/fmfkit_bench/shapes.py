@@ -88,6 +88,11 @@ def generate(name: str, scale: float, seed: int = 0) -> Shape:
     return SHAPES[name](scale, np.random.default_rng(seed))
 
 
+def tagged_images(scale: float, seed: int = 0) -> Shape:
+    """Return Flickr's shape with about four tags for each image, which its words decide more than in ``generate``'s."""
+    return _flickr(scale, np.random.default_rng(seed), level=-5.0, pull=3.0)
+
+
 def _ml10m(scale: float, rng: np.random.Generator) -> Shape:
     q, p = _size(69_878 * scale), _size(10_677 * scale**0.5)
     parts = _draw_pairs(rng, q, p, int(9_000_000 * scale))
@@ -125,13 +130,13 @@ def _weibo(scale: float, rng: np.random.Generator) -> Shape:
     return Shape("weibo", q, p, *parts, X, Z, loss="logistic", strength=0.05, plain_strength=0.03, rate=0.01)
 
 
-def _flickr(scale: float, rng: np.random.Generator) -> Shape:
+def _flickr(scale: float, rng: np.random.Generator, level: float = -2.0, pull: float = 1.5) -> Shape:
     q, p = _size(650_000 * scale), _size(20_000 * scale**0.5)
     parts = _draw_pairs(rng, q, p, int(39_000_000 * scale))
     words = _bag(rng, q, 2_000, 694)
     words.data /= 694**0.5
     U = words @ _normal(rng, (2_000, LATENT)) + 0.1 * _normal(rng, (q, LATENT))
-    _choose(rng, parts, U, _normal(rng, (p, LATENT)), -5.0, pull=3.0)
+    _choose(rng, parts, U, _normal(rng, (p, LATENT)), level, pull)
     return Shape(
         "flickr", q, p, *parts, {"words": words}, None, loss="logistic", strength=0.02, plain_strength=0.05, rate=0.1
     )

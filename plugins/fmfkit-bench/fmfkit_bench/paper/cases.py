@@ -150,7 +150,8 @@ def _only(blocks: Blocks | None, names: tuple[str, ...]) -> Blocks | None:
 
 def generated(name: str, scale: float, seed: int) -> Case:
     """Return a task in one of the shapes."""
-    return MAKERS[name](shapes.generate(name, scale, seed), scale, seed)
+    shape = shapes.tagged_images(scale, seed) if name == "flickr" else shapes.generate(name, scale, seed)
+    return MAKERS[name](shape, scale, seed)
 
 
 def _ratings(title: str, sets: tuple[int, int], rounds: int) -> Callable[[shapes.Shape, float, int], Case]:
