@@ -60,8 +60,6 @@ def _panel(ax: Any, panel: Panel, colours: dict[str, int]) -> None:
             linewidth=1.5, label=line.label,
         )  # fmt: skip
     ax.set(title=panel.title, xlabel=panel.x, ylabel=panel.y)
-    if panel.log:
-        ax.set_yscale("log")
     ax.xaxis.get_major_locator().set_params(integer=True)
     ax.legend(fontsize=8, frameon=False)
 

@@ -45,8 +45,6 @@ class Panel:
     y: str
     """What the axes show."""
     lines: list[Line]
-    log: bool = False
-    """Whether the y axis is logarithmic."""
 
 
 @attrs.frozen

@@ -91,6 +91,8 @@ def test_links_are_ranked_among_what_each_query_was_asked():
     np.testing.assert_array_equal(ranking.relevant, [1, 1, 0])
     assert ranking.map(1) == 0.5  # the second query's first is right; the third has no positive
     assert ranking.map(3) == pytest.approx((1 / 2 + 1) / 2)
+    equal = cases.ranked_among_asked(test, np.zeros(6))
+    assert equal.map(1) == 0  # of equal scores, the negatives come first
 
 
 def test_test_users_are_mostly_new_and_test_images_always():

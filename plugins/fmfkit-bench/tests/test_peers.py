@@ -212,10 +212,36 @@ def test_a_search_ends_with_its_budget_but_has_one_trial(npz, clock, budget, tri
     assert (found.trials, found.rounds) == (trials, rounds)
 
 
+class Fails(Steps):
+    """A system that works with its first settings only, or with none."""
+
+    def train(self, task, settings, note):
+        if settings["a"] != self.errors:
+            raise ValueError("senseless settings")
+        note(lambda: Factors(np.zeros((1, 1)), np.zeros((1, 1)), 1.0))
+
+
+def test_settings_that_fail_are_a_trial_and_a_system_fails_if_all_do(npz, clock):
+    task, judge = judged(npz, clock)
+    found = search.search(Fails(1.0, clock), task, judge, trials=4, budget=1e6, seed=0)
+    assert (found.trials, found.settings) == (4, {"a": 1.0})
+    with pytest.raises(ValueError, match="senseless settings"):
+        search.search(Fails(-1.0, clock), task, judge, trials=2, budget=1e6, seed=0)
+
+
+def test_new_queries_have_no_identity_for_fmfkit(npz):
+    task, _ = task_of(npz(positives=True, cold=True))
+    knobs = hooks.known()["fmfkit"].knobs(task)
+    assert "query.words" in knobs
+    assert "query.indicator" not in knobs
+    task, _ = task_of(npz(positives=True, mutual=True))
+    assert "query.indicator" in hooks.known()["fmfkit"].knobs(task)
+
+
 def outcome(peer, value, seconds, **more):
     run = Measured(
         metrics={"RMSE": value}, seconds=seconds, values=[value], round_seconds=[seconds], peak_bytes=1,
-        top_seconds=None, top_queries=1,
+        top_seconds=None,
     )  # fmt: skip
     return Outcome(peer=peer, bayesian=False, found=Found({}, 1, value, 1, 1.0), runs=[run], difference=0.0, **more)
 

@@ -134,7 +134,7 @@ class Case:
 
 def ranked_among_asked(test: Pairs, score: NDArray[np.float64], ranks: int = 5) -> metrics.Ranking:
     """Rank the pairs of each query by score, as the KDD Cup did, and tell which of the first ones are positive."""
-    order = np.lexsort((-score, test.query))
+    order = np.lexsort((test.score > 0, -score, test.query))  # of equal scores, negatives first
     query, hit = test.query[order], test.score[order] > 0
     _, row, counts = np.unique(query, return_inverse=True, return_counts=True)
     place = np.arange(len(query)) - np.repeat(np.cumsum(counts) - counts, counts)

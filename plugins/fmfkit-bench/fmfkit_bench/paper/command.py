@@ -67,7 +67,8 @@ def command(
     tasks, small = _tasks(data, names, scale, seed)
     lab = Lab(tasks, small, rank, seed, threads, rounds, lambda line: click.echo(line, err=True))
     found: list[Section] = []
-    given = " ".join(["fmfkit bench paper", *experiments, *_told(data, names, scale)])
+    given = " ".join(["fmfkit bench paper", *experiments, *_told(data, names, scale), f"--rank {rank} --seed {seed}"])
+    given += f" --rounds {rounds}" if rounds else ""
     for name in experiments or EXPERIMENTS:
         found.append(EXPERIMENTS[name](lab))
         click.echo(pages.terminal(found[-1]))

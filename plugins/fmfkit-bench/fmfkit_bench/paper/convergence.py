@@ -21,7 +21,7 @@ def run(lab: Lab) -> Section:
     return Section(
         "convergence", "Training loss by round",
         "All methods start from the same values. The objective is the training loss with its penalty, which the proof "
-        "is about; it never rises. |S| is the paper's on each data set.",
+        "is about; it never rises. |S| is the paper's for the kind of data.",
         tables=tables,
         figures=[Figure("convergence", "The objective after each round, per training pair.", panels)],
         claims=claims,

@@ -25,7 +25,12 @@ def run(lab: Lab) -> Section:
         rows.append([case.title, *slopes.values()])
         told = ", ".join(f"{quantity} {slope:.2f}" for quantity, slope in slopes.items())
         claims.append(
-            Claim("cost is linear", case.title, max(slopes.values()) <= MOST, f"exponents of a round's time: {told}")
+            Claim(
+                "cost is at most linear",
+                case.title,
+                max(slopes.values()) <= MOST,
+                f"exponents of a round's time: {told}",
+            )
         )
     return Section(
         "cost", "Cost of a round",

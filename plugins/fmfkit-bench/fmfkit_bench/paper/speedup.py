@@ -37,13 +37,10 @@ def run(lab: Lab) -> Section:
 
 
 def _timed(lab: Lab, case: Case, by: str, teams: list[int]) -> list[float]:
-    """Return the seconds of a round for each number of threads; that of all threads is known already."""
+    """Return the seconds of a round for each number of threads."""
     problem = lab.problem(case)
     seconds = []
     for team in teams:
-        if team == lab.threads:
-            seconds.append(lab.curve(case, by).seconds_per_round)
-            continue
         one = lab.train(case, problem, method(by), ROUNDS, seed=lab.seed, threads=team, judged=False)
         seconds.append(one.seconds_per_round)
         lab.say(f"{case.title}, {by} on {team} threads: {seconds[-1]:.3f} s a round")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 from typing import Any, Literal
 
@@ -11,7 +12,7 @@ import scipy.sparse as sp
 from fmfkit_bench.peers.interface import Choice, Factors, Knobs, Note, Number, Peer, Rows, Settings, Task, best_of
 from numpy.typing import NDArray
 
-from fmfkit import FMF, Model, Negatives, RoundEvent
+from fmfkit import FMF, Dataset, Model, Negatives, RoundEvent
 from fmfkit.data import Encoder
 
 
@@ -38,7 +39,7 @@ class Fmfkit(Peer):
 
     def knobs(self, task: Task) -> Knobs:
         """Return the strengths of the penalty, and for ranking the loss and how many negatives are drawn."""
-        sides = Encoder.learn(task.data).strengths({})
+        sides = Encoder.learn(_without_new_ids(task)).strengths({})
         strengths: dict[str, Number | Choice] = {
             f"{side}.{name}": Number(start)
             for side, blocks in zip(("query", "target"), sides, strict=True)
@@ -47,15 +48,10 @@ class Fmfkit(Peer):
         }
         if not task.ranking:
             return {"l2": Number(0.5), "bias_l2": Number(5.0)} | strengths
-        most = min(100.0, task.data.shape[1] * task.data.shape[0] / len(task.data))
-        ratio, l2, bias_l2, shared = most, 0.3, 1.0, 1.0
-        if not task.new_queries:  # links: more is known of each query, so that more can be overlearnt
-            ratio, l2, bias_l2, shared = min(50.0, 6e6 / len(task.data)), 8.0, 20.0, 3.0
-        for name in {"query.indicator", "query.implicit"} & set(strengths):
-            strengths[name] = Number(shared)
+        most = min(100.0, task.data.shape[0] * task.data.shape[1] / len(task.data))
         ranking: dict[str, Number | Choice] = {
-            "loss": Choice(("logistic", "square")), "ratio": Number(ratio, 1.0, most), "l2": Number(l2),
-            "bias_l2": Number(bias_l2),
+            "loss": Choice(("logistic", "square")), "ratio": Number(min(50.0, most, 6e6 / len(task.data)), 1.0, most),
+            "l2": Number(3.0), "bias_l2": Number(5.0),
         }  # fmt: skip
         return ranking | strengths
 
@@ -73,7 +69,12 @@ class Fmfkit(Peer):
             if event.record.round > 0 and note(lambda: OurModel(event.model())):
                 event.stop("enough")
 
-        front.fit(task.data, progress=False, callbacks=after)
+        front.fit(_without_new_ids(task), progress=False, callbacks=after)
+
+
+def _without_new_ids(task: Task) -> Dataset:
+    """Return the data, queries without a feature of their own where those to be judged by are new."""
+    return attrs.evolve(task.data, queries=attrs.evolve(task.data.queries, indicator=not task.new_queries))
 
 
 @attrs.frozen(eq=False)
@@ -96,6 +97,7 @@ class ImplicitALS(Peer):
     """Weighted alternating least squares over all cells."""
 
     name, module, install = "implicit ALS", "implicit", "implicit"
+    parts = ("implicit.cpu.als",)
     rates = False
 
     def knobs(self, task: Task) -> Knobs:
@@ -103,18 +105,19 @@ class ImplicitALS(Peer):
         return {"regularization": Number(0.05), "alpha": Number(10.0)}
 
     def train(self, task: Task, settings: Settings, note: Note) -> None:
-        """Go on from the factors, an iteration at a time."""
+        """Fit, with a callback."""
         als = importlib.import_module("implicit.cpu.als")
         model = als.AlternatingLeastSquares(
-            factors=task.rank, iterations=1, num_threads=task.threads, random_state=task.seed, **settings
+            factors=task.rank, iterations=task.rounds, num_threads=task.threads, random_state=task.seed, **settings
         )
-        _go_on(model, task, note)
+        _watched(model, task, note)
 
 
 class ImplicitBPR(Peer):
     """Bayesian personalized ranking by stochastic gradient descent."""
 
     name, module, install = "implicit BPR", "implicit", "implicit"
+    parts = ("implicit.cpu.bpr",)
     rates = False
 
     def knobs(self, task: Task) -> Knobs:
@@ -122,20 +125,27 @@ class ImplicitBPR(Peer):
         return {"learning_rate": Number(0.05), "regularization": Number(0.01)}
 
     def train(self, task: Task, settings: Settings, note: Note) -> None:
-        """Go on from the factors, five iterations at a time."""
+        """Fit, with a callback; ten epochs, each as many draws as there are pairs, are a round."""
         bpr = importlib.import_module("implicit.cpu.bpr")
         model = bpr.BayesianPersonalizedRanking(
-            factors=task.rank, iterations=5, num_threads=task.threads, random_state=task.seed, **settings
+            factors=task.rank, iterations=10 * task.rounds, num_threads=task.threads, random_state=task.seed, **settings
         )
-        _go_on(model, task, note)
+        _watched(model, task, note, every=10)
 
 
-def _go_on(model: Any, task: Task, note: Note) -> None:
-    matrix = task.matrix
-    for _ in range(task.rounds):
-        model.fit(matrix, show_progress=False)
-        if note(lambda: ImplicitModel(model)):
-            break
+class _EnoughError(Exception):
+    """Ends a fit of implicit's, which has no other way."""
+
+
+def _watched(model: Any, task: Task, note: Note, every: int = 1) -> None:
+    """Fit, and note every so many epochs."""
+
+    def after(epoch: int, *rest: Any) -> None:
+        if (epoch + 1) % every == 0 and note(lambda: ImplicitModel(model)):
+            raise _EnoughError
+
+    with contextlib.suppress(_EnoughError):
+        model.fit(task.matrix, show_progress=False, callback=after)
 
 
 class LightFM(Peer):
@@ -186,7 +196,12 @@ class CmfrecModel:
     def top(self, queries: Rows, k: int, known: sp.csr_matrix) -> NDArray[Any]:
         """Return the best targets, query by query."""
         seen = [known.indices[known.indptr[row] : known.indptr[row + 1]] for row in queries]
-        return np.array([self.model.topN(int(q), n=k, exclude=s) for q, s in zip(queries, seen, strict=True)])
+        ranked = np.full((len(queries), k), -1)
+        for place, (query, left_out) in enumerate(zip(queries, seen, strict=True)):
+            n = min(k, known.shape[1] - len(left_out))
+            if n > 0:
+                ranked[place, :n] = self.model.topN(int(query), n=n, exclude=left_out)
+        return ranked
 
 
 class Cmfrec(Peer):
@@ -225,19 +240,20 @@ class Libmf(Peer):
     """LIBMF: plain matrix factorization by blocked stochastic gradient descent."""
 
     name, module, install = "LIBMF", "libmf", "libmf"
+    parts = ("libmf.mf",)
     ranks = False
 
     def knobs(self, task: Task) -> Knobs:
-        """Return the penalty, the learning rate, iterations, and whether the mean is taken off first."""
+        """Return the penalty, the learning rate and iterations."""
         return {
             "lambda": Number(0.05), "eta": Number(0.1, most=0.5),
-            "iterations": Number(20, least=2, most=200, whole=True), "centred": Choice((True, False)),
+            "iterations": Number(20, least=2, most=200, whole=True),
         }  # fmt: skip
 
     def train(self, task: Task, settings: Settings, note: Note) -> None:
-        """Fit once; rows that were never seen score the mean."""
+        """Fit once, on scores without their mean, which is what rows that were never seen get."""
         data = task.data
-        mean = float(data.score.mean()) if settings["centred"] else 0.0
+        mean = float(data.score.mean())
         table = np.column_stack([data.query, data.target, data.score - mean]).astype(np.float32)
         engine = importlib.import_module("libmf.mf").MF(
             k=task.rank, nr_iters=settings["iterations"], eta=settings["eta"], lambda_p1=0.0, lambda_q1=0.0,
@@ -259,6 +275,7 @@ class Surprise(Peer):
     """Surprise's SVD: biased matrix factorization by stochastic gradient descent, on one thread."""
 
     name, module, install = "Surprise SVD", "surprise", "scikit-surprise"
+    parts = ("pandas",)
     ranks = False
 
     def knobs(self, task: Task) -> Knobs:

@@ -65,7 +65,9 @@ def command(
     )  # fmt: skip
     began = time.perf_counter()
     told = [*(file.name for file in files), *(f"--shape {name} --scale {scale:g}" for name in names)]
-    given = f"fmfkit bench peers {' '.join(told)} --trials {trials} --budget {budget:g}"
+    told += [f"--peer '{name}'" for name in wanted]
+    told += [f"--rank {rank} --trials {trials} --budget {budget:g} --limit {limit:g} --seed {seed}"]
+    given = f"fmfkit bench peers {' '.join(told)}"
     found: list[Section] = []
     with tempfile.TemporaryDirectory() as folder:
         generated = [real.write(shapes.generate(name, scale, seed), Path(folder)) for name in names]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -146,6 +147,8 @@ class Peer(ABC):
     """What is imported."""
     install: ClassVar[str]
     """What ``python -m pip install`` takes."""
+    parts: ClassVar[tuple[str, ...]] = ()
+    """Further modules that training imports."""
     ranks: ClassVar[bool] = True
     """Whether it can learn from positives only, to rank."""
     rates: ClassVar[bool] = True
@@ -153,6 +156,11 @@ class Peer(ABC):
     takes_features: ClassVar[bool] = False
     bayesian: ClassVar[bool] = False
     """Whether it averages over many models instead of estimating one."""
+
+    def load(self) -> None:
+        """Import all that training needs, before time and memory are measured."""
+        for name in (self.module, *self.parts):
+            importlib.import_module(name)
 
     def reason_to_skip(self, task: Task) -> str | None:
         """Return why it cannot take part, if so."""

@@ -9,6 +9,7 @@ from typing import Any
 import attrs
 import numpy as np
 import scipy.sparse as sp
+from fmfkit_bench import machine
 from fmfkit_bench.peers.interface import Choice, Knobs, Number, Peer, Rows, Settings, Task, Trained
 
 from fmfkit import Dataset, metrics
@@ -38,11 +39,6 @@ class Judge:
             rows = np.sort(np.random.default_rng(0).choice(rows, queries, replace=False))
         return cls(test, task.matrix, task.ranking, rows)
 
-    @property
-    def metric(self) -> str:
-        """The name of the metric that decides."""
-        return "MAP@10" if self.ranking else "RMSE"
-
     def value(self, trained: Trained) -> float:
         """Return the metric that decides."""
         if not self.ranking:
@@ -61,8 +57,8 @@ class Judge:
         return metrics.Ranking.of(trained.top(self.queries, min(k, relevant.shape[1]), self.known), relevant)
 
     def better(self, a: float, b: float) -> bool:
-        """Tell whether one value is better than another; any is better than NaN."""
-        return bool(np.isnan(b)) or (a > b if self.ranking else a < b)
+        """Tell whether one value is better than another."""
+        return a > b if self.ranking else a < b
 
 
 @attrs.define
@@ -77,15 +73,20 @@ class Watch:
     values: list[float] = attrs.field(factory=list)
     seconds: list[float] = attrs.field(factory=list)
     last: Trained | None = None
+    peak: int | None = None
+    """The most memory that training has had, judging left out."""
     _began: float = attrs.field(factory=lambda: time.perf_counter())
 
     def note(self, give: Callable[[], Trained]) -> bool:
         """Judge the model of a round; see ``interface.Note``."""
         spent = time.perf_counter() - self._began
         self.seconds.append((self.seconds[-1] if self.seconds else 0.0) + spent)
+        now = machine.peak_bytes()
+        self.peak = now if self.peak is None or now is None else max(self.peak, now)
         self.last = give()
         self.values.append(self.judge.value(self.last))
         stop = self.patience is not None and len(self.values) - self.best >= self.patience
+        machine.reset_peak()
         self._began = time.perf_counter()
         return stop or self._began > self.deadline
 
@@ -120,16 +121,23 @@ def search(peer: Peer, task: Task, judge: Judge, trials: int, budget: float, see
     knobs = peer.knobs(task)
     began = time.perf_counter()
     best: Found | None = None
+    failed: Exception | None = None
     n = 0
     while n < trials and (n == 0 or time.perf_counter() - began < budget):
-        settings = start(knobs) if best is None else step(knobs, best.settings, rng, n)
+        settings = start(knobs) if n == 0 else step(knobs, start(knobs) if best is None else best.settings, rng, n)
         watch = Watch(judge, PATIENCE, deadline=began + 2 * budget)
-        peer.train(task, settings, watch.note)
         n += 1
+        try:
+            peer.train(task, settings, watch.note)
+        except Exception as error:  # settings that do not work are a trial like any other
+            failed = error
+            continue
         value = watch.values[watch.best - 1]
         if best is None or judge.better(value, best.value):
             best = Found(settings, watch.best, value, n, 0.0)
-    assert best is not None
+    if best is None:
+        assert failed is not None
+        raise failed
     return attrs.evolve(best, trials=n, seconds=time.perf_counter() - began)
 
 

@@ -57,8 +57,7 @@ class Measured:
     """Seconds of training until then."""
     peak_bytes: int | None
     top_seconds: float | None
-    """To rank for ``top_queries`` queries; None where it cannot."""
-    top_queries: int
+    """To rank for the queries of the test part, ``TOP_QUERIES`` at most; None where it cannot."""
 
 
 @attrs.frozen(kw_only=True)
@@ -72,11 +71,12 @@ class Answer:
 
 def work(job: Job) -> Answer:
     """Do a job."""
-    data = real.load(job.data)
+    data = real.load(job.data, job.seed)
     peer = hooks.known()[job.peer]
     task = _task(job, data, data.train)
     if reason := peer.reason_to_skip(task):
         return Answer(skipped=reason)
+    peer.load()
     if job.found is not None:
         return Answer(measured=_measured(job, peer, attrs.evolve(task, rounds=job.found.rounds), data.test))
     part, held_out = data.parts(data.train, job.seed)
@@ -97,7 +97,6 @@ def _measured(job: Job, peer: Peer, task: Task, test: Dataset) -> Measured:
     machine.reset_peak()
     watch = Watch(Judge.of(task, test, search.JUDGED_QUERIES))
     peer.train(task, job.found.settings, watch.note)
-    peak = machine.peak_bytes()
     assert watch.last is not None
     if job.scores is not None:
         np.save(job.scores, np.asarray(watch.last.score(test.query, test.target), np.float64))
@@ -105,8 +104,7 @@ def _measured(job: Job, peer: Peer, task: Task, test: Dataset) -> Measured:
     rows = judge.queries[:TOP_QUERIES]
     return Measured(
         metrics=judge.everything(watch.last), seconds=watch.seconds[-1], values=watch.values,
-        round_seconds=watch.seconds, peak_bytes=peak, top_seconds=_top_seconds(watch.last, rows, judge),
-        top_queries=len(rows),
+        round_seconds=watch.seconds, peak_bytes=watch.peak, top_seconds=_top_seconds(watch.last, rows, judge),
     )  # fmt: skip
 
 
