@@ -50,8 +50,8 @@ class Fmfkit(Peer):
             return {"l2": Number(0.5), "bias_l2": Number(5.0)} | strengths
         most = min(100.0, task.data.shape[0] * task.data.shape[1] / len(task.data))
         ranking: dict[str, Number | Choice] = {
-            "loss": Choice(("logistic", "square")), "ratio": Number(min(50.0, most, 6e6 / len(task.data)), 1.0, most),
-            "l2": Number(3.0), "bias_l2": Number(5.0),
+            "loss": Choice(("logistic", "square")), "ratio": Number(min(most, 6e6 / len(task.data)), 1.0, most),
+            "l2": Number(10.0), "bias_l2": Number(5.0),
         }  # fmt: skip
         return ranking | strengths
 
