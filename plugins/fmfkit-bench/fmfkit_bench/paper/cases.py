@@ -175,7 +175,7 @@ def _links(shape: shapes.Shape, scale: float, seed: int) -> Case:
     test = (mine < 0.07) | ((mine < 0.1) & (rng.random(len(mine), np.float32) < 0.5))
     category = {"Z": ("celebrity", "category")}
     return _case(
-        shape, title="Tencent Weibo", kind="links", sets=(500, 5000), rounds=8, train=together.only(~test),
+        shape, title="Tencent Weibo", kind="links", sets=(500, 5000), rounds=5, train=together.only(~test),
         test=together.only(test),
         subsets={
             PLAIN: {"X": ("user",), "Z": ("celebrity",)},
@@ -200,7 +200,7 @@ def _tags(shape: shapes.Shape, scale: float, seed: int) -> Case:
     drawn = Dataset.of({"q": positive.query[~test], "t": positive.target[~test], "s": positive.score[~test]})
     drawn = drawn.with_negatives(NEGATIVES, seed=seed)
     return _case(
-        shape, title="Flickr", kind="tags", sets=(50, 500), rounds=8, train=_by_row_number(drawn),
+        shape, title="Flickr", kind="tags", sets=(50, 500), rounds=7, train=_by_row_number(drawn),
         test=positive.only(test),
         subsets={ALL: {"X": ("words",), "Z": ()}},
     )  # fmt: skip
@@ -248,10 +248,10 @@ RATINGS, POSITIVES = Penalty(0.5, 5.0), Penalty(0.3, 1.0, scale="uniform")
 """For real data: what ``fmfkit.FMF`` begins with."""
 
 MAKERS: dict[str, Callable[[shapes.Shape, float, int], Case]] = {
-    "yahoo": _ratings("Yahoo! Music", (5000, 50000), rounds=6),
+    "yahoo": _ratings("Yahoo! Music", (5000, 50000), rounds=5),
     "weibo": _links,
     "flickr": _tags,
-    "ml10m": _ratings("MovieLens-10M", (50, 500), rounds=12),
+    "ml10m": _ratings("MovieLens-10M", (50, 500), rounds=8),
 }
 """In the paper's order."""
 

@@ -73,6 +73,8 @@ def _trained(lab: Lab, case: Case, problem: Problem, make: Maker, rate: float, r
         try:
             curve = lab.train(case, problem, make(rate), rounds, seed=lab.seed)
         except DivergedError:
+            if rate < 1e-6:  # the rate is not to blame
+                raise
             rate /= 3
             continue
         lab.say(f"{case.title}, {make(rate)!r}: {curve.seconds_per_round:.3f} s a round")
