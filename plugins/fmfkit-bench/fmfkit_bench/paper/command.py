@@ -33,7 +33,7 @@ SMALL = {"yahoo": 0.1, "weibo": 0.2, "flickr": 0.1, "ml10m": 0.25}
 @click.argument("experiments", nargs=-1, type=click.Choice(list(EXPERIMENTS)))
 @click.option(
     "--scale", default=0.05, show_default=True, type=click.FloatRange(0, 1, min_open=True),
-    help="Size of the generated data, as a part of the paper's; Yahoo! Music is taken at half, MovieLens at four times that.",
+    help="Size of the generated data, as a part of the paper's; Yahoo! Music at half, MovieLens at four times that.",
 )  # fmt: skip
 @click.option(
     "--data", multiple=True, type=click.Path(exists=True),
