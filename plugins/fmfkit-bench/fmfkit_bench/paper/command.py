@@ -25,7 +25,7 @@ EXPERIMENTS: dict[str, Callable[[Lab], Section]] = {
 }
 TIMES = {"yahoo": 0.5, "ml10m": 4.0}
 """Of the scale: MovieLens-10M has a tenth or less of the others' pairs, and Yahoo! Music several times as many."""
-SMALL = {"yahoo": 0.1, "weibo": 0.2, "flickr": 0.1, "ml10m": 0.25}
+SMALL = {"yahoo": 0.1, "weibo": 0.2, "flickr": 0.07, "ml10m": 0.15}
 """The smaller form of a task, as a part of it."""
 
 

@@ -11,7 +11,7 @@ from fmfkit_bench.paper.cases import Case
 from fmfkit_bench.paper.lab import Lab
 from fmfkit_bench.sections import Cell, Claim, Section, Table
 
-ROUNDS = 3
+ROUNDS = 2
 MOST = 1.1
 """The largest slope of log time over log size that counts as linear; noise included."""
 
