@@ -43,7 +43,7 @@ SMALL = {"yahoo": 0.1, "weibo": 0.2, "flickr": 0.07, "ml10m": 0.15}
     "--shape", "names", multiple=True, type=click.Choice(list(cases.MAKERS)), help="Only these shapes; all by default."
 )
 @click.option("--rank", default=64, show_default=True, type=click.IntRange(4), help="Latent dimensions.")
-@click.option("--rounds", type=click.IntRange(1), help="Rounds of each fit; by default 5 to 8, by data.")
+@click.option("--rounds", type=click.IntRange(1), help="Rounds of each fit; by default 5 to 12, by data.")
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Seed of data and training.")
 @click.option("--threads", type=click.IntRange(1, 1024), help="Threads; all processors by default.")
 @click.option(

@@ -16,7 +16,7 @@ from fmfkit.errors import DivergedError
 
 RATES = (0.3, 1.0, 3.0, 10.0)
 """Learning rates to try, as multiples of the task's; a tenth of it for Hogwild!."""
-TRIED_ROUNDS = 1
+TRIED_ROUNDS = 2
 PATIENCE = 2.0
 """Stochastic solvers may take so many times the rounds."""
 
