@@ -48,6 +48,7 @@ class ModelConfig:
     strengths: dict[str, float] = attrs.field(factory=dict)
     negatives: float = attrs.field(default=0.0, validator=validators.ge(0))
     fresh: bool = False
+    balance: float = attrs.field(default=0.0, validator=[validators.ge(0), validators.le(1)])
     rounds: int = attrs.field(default=30, validator=validators.ge(1))
     tune: int = attrs.field(default=0, validator=validators.ge(0))
     metric: str | None = None

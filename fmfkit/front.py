@@ -86,6 +86,9 @@ class FMF:
     patience: int = attrs.field(default=3, validator=_at_least_one)
     negatives: Negatives | None = None
     """For data that has positives only."""
+    balance: float = attrs.field(default=0.0, converter=float, validator=[validators.ge(0), validators.le(1)])
+    """Pairs are weighed by how often their target occurs to the power of minus this: above 0, rare targets count for
+    more. 0.3 is good for data that has positives only."""
     solver: Solver | str = "pl2m"
     seed: int = 0
     threads: int | None = None
@@ -97,6 +100,7 @@ class FMF:
 
     def _problem(self, data: Dataset, encoder: Encoder, sides: Sides, offset: float | None = None) -> Problem:
         regularizer = self.regularizer or self._regularization(encoder)
+        data = data.balanced(self.balance) if self.balance else data
         return Problem.from_coo(
             data.query, data.target, data.score, shape=data.shape, X=sides[0], Z=sides[1], weight=data.weight,
             rank=self.rank, loss=self.loss, regularizer=regularizer, offset=offset,
@@ -152,14 +156,15 @@ class FMF:
 
     def _numbers(self) -> dict[str, Any]:
         """Return the settings that are numbers or words."""
-        names = ("rank", "l2", "scale", "bias_l2", "strengths", "rounds", "patience", "seed")
+        names = ("rank", "l2", "scale", "bias_l2", "strengths", "balance", "rounds", "patience", "seed")
         return {name: getattr(self, name) for name in names}
 
     def tune(
         self, data: Dataset, *, trials: int = 30, validate: Dataset | float = 0.1, metric: str | None = None,
         progress: bool | None = None, callbacks: Callback | Sequence[Callback] = (),
     ) -> Tuned:  # fmt: skip
-        """Search for the ``l2``, ``bias_l2`` and ``strengths`` that are best on a validation part.
+        """Search for the ``l2``, ``bias_l2`` and ``strengths`` that are best on a validation part, and the ``balance``
+        if it is above 0.
 
         It begins with these settings, and takes random steps from the best so far. Then train with what it found:
         ``FMF(rank=32).tune(data).best.fit(data)``.

@@ -245,6 +245,23 @@ def test_a_query_paired_with_nearly_all_has_fewer_negatives():
     assert sampled.only(sampled.score == 0).query.tolist() == [0, 1, 1, 1, 1, 1]
 
 
+def test_balancing_weighs_pairs_against_how_often_their_target_occurs():
+    data = build(pairs={"user": [*range(8), 0, 1], "item": [0] * 8 + [1, 2], "w": [1.0] * 9 + [4.0]}, weight="w")
+    balanced = data.balanced(0.5)
+    np.testing.assert_allclose(balanced.weight / data.weight, balanced.weight[8] * np.array([8**-0.5] * 8 + [1, 1]))
+    assert balanced.weight.sum() == pytest.approx(data.weight.sum())
+    np.testing.assert_allclose(data.balanced(0).weight, data.weight)
+    drawn = data.with_negatives(5, seed=1)
+    again = drawn.balanced(0.5)
+    for target in range(3):  # what was drawn changes no count, and weighs as its target does
+        same = again.weight[(drawn.target == target) & (drawn.weight == 1)]
+        np.testing.assert_allclose(same, same[0])
+    one, other = (again.weight[drawn.target == target].min() for target in (0, 1))
+    assert other / one == pytest.approx(8**0.5)
+    with pytest.raises(ValueError, match="power: expected a finite number of at least 0, got -1"):
+        data.balanced(-1)
+
+
 def test_duplicates_are_settled_as_asked():
     twice = {"user": ["a", "a", "b"], "item": [1, 1, 1], "rating": [1.0, 3.0, 5.0]}
     assert build(pairs=twice, duplicates="last").score.tolist() == [3, 5]

@@ -171,6 +171,25 @@ def test_negatives_are_drawn_once_or_in_each_round(positives, fresh):
     assert trained.seen.nnz == len(positives)
 
 
+def test_balance_weighs_pairs_of_rare_targets_more_and_is_tuned_where_it_is_above_0(positives):
+    seen = []
+    front = FMF(rank=4, loss="logistic", l2=0.05, rounds=2, negatives=Negatives(ratio=2), balance=0.4)
+    trained = front.fit(positives, callbacks=[lambda event: seen.append(event.problem.target.pairs)])
+    often, weight = np.bincount(positives.target), seen[0].weight[seen[0].ptr[:-1]]
+    some = np.flatnonzero(often)
+    np.testing.assert_allclose(
+        np.log(weight[some] / weight[some[0]]), -0.4 * np.log(often[some] / often[some[0]]), atol=1e-5
+    )
+    assert trained.settings["balance"] == 0.4
+    assert trained.weight is None  # what is remembered is what was told
+    tried = {trial.settings.balance for trial in front.tune(positives, trials=10, progress=False).trials}
+    assert len(tried) > 1
+    assert max(tried) <= 1
+    assert {
+        t.settings.balance for t in attrs.evolve(front, balance=0).tune(positives, trials=5, progress=False).trials
+    } == {0}
+
+
 def test_negatives_are_no_training_pairs_do_not_spare_held_out_ones_and_are_drawn_for_validation_too(positives):
     shown = []
     front = FMF(rank=4, loss="logistic", l2=0.05, rounds=12, patience=2, negatives=Negatives(fresh=True))

@@ -76,6 +76,13 @@ SPLITS = {
     help="For data with positives only: pairs to draw for each, score 0.",
 )
 @click.option("--fresh", is_flag=True, help="Draw them anew in each round.")
+@click.option(
+    "--balance",
+    default=0.0,
+    show_default=True,
+    type=click.FloatRange(0, 1),
+    help="Above 0, pairs of rare targets count for more; 0.3 is good for data with positives only.",
+)
 @click.option("--rounds", default=30, show_default=True, type=click.IntRange(1), help="Rounds at most.")
 @click.option(
     "--tune",
@@ -188,7 +195,7 @@ def _config(pairs: str, options: dict[str, Any], earlier: Mapping[str, Any]) -> 
 
 def _front(model: ModelConfig, threads: int | None) -> FMF:
     """Return the settings."""
-    names = ("rank", "loss", "l2", "scale", "bias_l2", "strengths", "rounds", "seed")
+    names = ("rank", "loss", "l2", "scale", "bias_l2", "strengths", "balance", "rounds", "seed")
     negatives = Negatives(ratio=model.negatives, fresh=model.fresh) if model.negatives else None
     return FMF(threads=threads, negatives=negatives, **{name: getattr(model, name) for name in names})
 
@@ -201,6 +208,7 @@ def _tuned(front: FMF, train: Dataset, held_out: Dataset, model: ModelConfig) ->
         )
     best = found.best
     told = [f"--l2 {best.l2:.4g}", f"--bias-l2 {best.bias_l2:.4g}"]
+    told += [f"--balance {best.balance:.4g}"] if best.balance else []
     told += [f"--strength {name}={value:.4g}" for name, value in best.strengths.items()]
     told += [f"--rounds {best.rounds}", "--validate 0"]
     click.echo(f"{found.metric} {found.value:.4f} with {' '.join(told)}", err=True)

@@ -252,6 +252,22 @@ class Dataset:
             time=None, sampled=np.append(before, np.ones(len(drawn), bool)),
         )  # fmt: skip
 
+    def balanced(self, power: float) -> Dataset:
+        """Return the same pairs, each weighed by how often its target occurs to the power of ``-power``.
+
+        Weights are multiplied by it, and stay the same on average. Pairs that were drawn take the weight of their
+        target, and do not count as occurrences.
+        """
+        if not 0 <= power < np.inf:
+            raise ValueError(f"power: expected a finite number of at least 0, got {power!r}")
+        known = slice(None) if self.sampled is None else ~self.sampled
+        often = np.maximum(np.bincount(self.target[known], minlength=self.shape[1]), 1)
+        factor = (often / len(self)) ** -float(power)
+        before = np.ones(len(self)) if self.weight is None else self.weight
+        weight = before * factor[self.target]
+        total = weight.sum()
+        return attrs.evolve(self, weight=weight * (before.sum() / total) if total > 0 else before)
+
     def _split(self, test: NDArray[np.bool_], how: str) -> tuple[Dataset, Dataset]:
         if not test.any() or test.all():
             raise DataError(f"{how}: of {len(self)} pairs, {int(test.sum())} would be for testing; change the share")
