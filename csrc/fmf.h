@@ -75,6 +75,7 @@ typedef struct fmf_dimension {
     double l1;
     double l2;
     const void *strength;       /* (cols) multiplies l1 and l2 */
+    const void *growth;         /* (1) multiplies strength; block solver: (rank in whole blocks), one for each dimension */
     const void *native;         /* a fmfkit_regularizer of fmfkit.h instead of l1 and l2, else NULL */
     const void *params;         /* what its functions read */
     double shared_strength;     /* the sum of strength over the features that rows share (block solver) */
@@ -204,9 +205,10 @@ typedef struct fmf_kernels {
     /* offset + dot(own[rows[e]], other[others[e]]) for pairs given as index arrays. */
     void (*pair_scores)(int64_t n, const int32_t *rows, const int32_t *others, const void *own, const void *other,
                         int64_t stride, double offset, void *score, int32_t threads);
-    /* l1 |w| + l2 / 2 w^2, each weight times its feature's strength, summed over `count` columns from `column` on. */
+    /* l1 |w| + l2 / 2 w^2, each weight times its feature's strength and its dimension's growth, (count), summed over `count`
+       columns from `column` on. */
     double (*elastic_net_penalty)(int64_t rows, int64_t width, int64_t column, int64_t count, const void *parameters,
-                                  const void *strength, double l1, double l2, int32_t threads);
+                                  const void *strength, const void *growth, double l1, double l2, int32_t threads);
     int32_t (*plan)(const fmf_features *, const fmf_plan *, int32_t threads);
     /* The runs of each set: counted into set_run[1..] (run_row = NULL), or filled in. */
     void (*runs)(const fmf_plan *, int64_t *counts, int32_t threads);

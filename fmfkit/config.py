@@ -45,6 +45,7 @@ class ModelConfig:
     l2: float = attrs.field(default=0.5, validator=validators.ge(0))
     scale: Literal["observations", "uniform"] = "observations"
     bias_l2: float = attrs.field(default=5.0, validator=validators.ge(0))
+    growth: float = attrs.field(default=0.0, validator=validators.ge(0))
     strengths: dict[str, float] = attrs.field(factory=dict)
     negatives: float = attrs.field(default=0.0, validator=validators.ge(0))
     fresh: bool = False

@@ -73,6 +73,9 @@ class FMF:
     bias_l2: float = attrs.field(default=5.0, converter=float, validator=validators.ge(0))
     """The strength of the biases' penalty, the same for every feature: as if each had been seen so many times more,
     without effect."""
+    growth: float = attrs.field(default=0.0, converter=float, validator=validators.ge(0))
+    """Above 0, the factors' penalty grows with the dimension: that of the k-th is k^growth times that of the first.
+    Good where a lower rank would do; ``l2`` should then be lower too."""
     strengths: Mapping[str, float] = attrs.field(
         factory=dict,
         converter=_floats,
@@ -81,7 +84,7 @@ class FMF:
     )
     """Factors of the penalty of feature blocks, such as {"target.genres": 0.3}; they go before the blocks' own."""
     regularizer: Regularizer | Regularization | None = None
-    """Instead of ``l2``, ``bias_l2`` and ``strengths``: any regularizer."""
+    """Instead of ``l2``, ``bias_l2``, ``growth`` and ``strengths``: any regularizer."""
     rounds: int = attrs.field(default=30, validator=_at_least_one)
     patience: int = attrs.field(default=3, validator=_at_least_one)
     negatives: Negatives | None = None
@@ -109,8 +112,8 @@ class FMF:
     def _regularization(self, encoder: Encoder) -> Regularization:
         query, target = encoder.strengths(self.strengths)
         return Regularization(
-            P=ElasticNet(l2=self.l2, blocks=query, scale=self.scale),
-            Q=ElasticNet(l2=self.l2, blocks=target, scale=self.scale),
+            P=ElasticNet(l2=self.l2, blocks=query, scale=self.scale, growth=self.growth),
+            Q=ElasticNet(l2=self.l2, blocks=target, scale=self.scale, growth=self.growth),
             query_bias=ElasticNet(l2=self.bias_l2, blocks=query, scale="uniform"),
             target_bias=ElasticNet(l2=self.bias_l2, blocks=target, scale="uniform"),
         )
@@ -156,15 +159,15 @@ class FMF:
 
     def _numbers(self) -> dict[str, Any]:
         """Return the settings that are numbers or words."""
-        names = ("rank", "l2", "scale", "bias_l2", "strengths", "balance", "rounds", "patience", "seed")
+        names = ("rank", "l2", "scale", "bias_l2", "growth", "strengths", "balance", "rounds", "patience", "seed")
         return {name: getattr(self, name) for name in names}
 
     def tune(
         self, data: Dataset, *, trials: int = 30, validate: Dataset | float = 0.1, metric: str | None = None,
         progress: bool | None = None, callbacks: Callback | Sequence[Callback] = (),
     ) -> Tuned:  # fmt: skip
-        """Search for the ``l2``, ``bias_l2`` and ``strengths`` that are best on a validation part, and the ``balance``
-        if it is above 0.
+        """Search for the ``l2``, ``bias_l2`` and ``strengths`` that are best on a validation part; ``growth`` and
+        ``balance`` too, where they are above 0.
 
         It begins with these settings, and takes random steps from the best so far. Then train with what it found:
         ``FMF(rank=32).tune(data).best.fit(data)``.

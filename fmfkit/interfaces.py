@@ -71,15 +71,18 @@ class Loss(ABC):
 class Regularizer(ABC):
     """A separable penalty: every parameter w of feature s pays strength_s times omega(w).
 
-    Strengths are made by the problem from two attributes, the same for every regularizer:
+    Strengths are made by the problem from three attributes, the same for every regularizer:
 
     - ``scale``: "observations" multiplies by 1 + Σ_i x_is² |O_i|, by how much a feature is observed (|O_i| is the sum
       of the weights of i's pairs); "uniform" gives every feature the strength 1, as in the paper.
     - ``blocks``: a factor per feature block, by the block's name; 1 where a block is not named.
+    - ``growth``: latent dimension k = 0, 1, ... has (1 + k)^growth times the strength of the first. Above 0, later
+      dimensions are used only for what is worth more: the rank is then a limit rather than a choice.
     """
 
     scale: Literal["observations", "uniform"] = "observations"
     blocks: Mapping[str, float] = {}
+    growth: float = 0.0
 
     @abstractmethod
     def penalty(self, w: Reals, strength: float | Reals = 1.0) -> Reals:

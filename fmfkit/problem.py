@@ -162,7 +162,12 @@ class Part:
 
     regularizer: Regularizer
     strength: Reals  # (features)
+    growth: Reals  # (columns)
     columns: slice
+
+    def strength_in(self, column: int) -> Reals:
+        """Return the strengths of the features in one column of the parameters."""
+        return np.asarray(self.strength * self.growth[column - self.columns.start])
 
 
 @attrs.frozen(eq=False)
@@ -655,13 +660,19 @@ def _side(
 ) -> Side:
     return Side(
         name=name, pairs=pairs, features=features,
-        factors=Part(factors, _strengths(factors, features, pairs), slice(0, rank)),
-        bias=None if bias is None else Part(bias, _strengths(bias, features, pairs), slice(rank, rank + 1)),
+        factors=_part(factors, features, pairs, slice(0, rank)),
+        bias=None if bias is None else _part(bias, features, pairs, slice(rank, rank + 1)),
         bias_slot=None if bias is None else slot,
     )  # fmt: skip
 
 
-def _strengths(regularizer: Regularizer, features: Features, pairs: Pairs) -> Reals:
+def _part(regularizer: Regularizer, features: Features, pairs: Pairs, columns: slice) -> Part:
+    growth = (1.0 + np.arange(columns.stop - columns.start)) ** regularizer.growth
+    strength = _strengths(regularizer, features, pairs, largest_growth=growth[-1])
+    return Part(regularizer, strength, growth.astype(pairs.y.dtype), columns)
+
+
+def _strengths(regularizer: Regularizer, features: Features, pairs: Pairs, largest_growth: float) -> Reals:
     """Return each feature's strength: its block's factor, and how much it is observed."""
     strength = np.ones(features.cols)
     for block, factor in regularizer.blocks.items():
@@ -672,11 +683,11 @@ def _strengths(regularizer: Regularizer, features: Features, pairs: Pairs) -> Re
     with np.errstate(over="ignore"):
         strength = strength.astype(pairs.y.dtype)
         net = max(getattr(regularizer, "l1", 1.0), getattr(regularizer, "l2", 1.0), 1.0)
-        fits = np.isfinite(strength * strength.dtype.type(net))
+        fits = np.isfinite(strength * strength.dtype.type(net * largest_growth))
     if not fits.all():
         raise ValueError(
             f"regularizer: the strength of feature {int(np.flatnonzero(~fits)[0])} is too large for {pairs.y.dtype}: "
-            "scale the features down, lower l1 and l2, or use scale='uniform'"
+            "scale the features down, lower l1, l2 and growth, or use scale='uniform'"
         )
     return cast(Reals, strength)
 
@@ -701,6 +712,8 @@ def _check_regularizers(regularization: Regularization, X: Features, Z: Features
             raise ValueError(
                 f"regularizer: scale of {regularizer!r} is {regularizer.scale!r}, expected 'observations' or 'uniform'"
             )
+        if not 0 <= regularizer.growth < np.inf:
+            raise ValueError(f"regularizer: growth of {regularizer!r}: expected a finite number of at least 0")
         known = [*mine.blocks, *(other.blocks if both else ())]
         for block, factor in regularizer.blocks.items():
             if not 0 <= factor < np.inf:

@@ -112,7 +112,7 @@ def algorithm_1(
         x_s = X[pairs.i, s]
         g, beta = derivatives(problem, pairs, score)
         x, y = np.sum(g * v * x_s, keepdims=True), np.sum(beta * v**2 * x_s**2, keepdims=True)
-        step = checked_step(part, x, y, W[s : s + 1, column], slice(s, s + 1))
+        step = checked_step(part, x, y, W, column, slice(s, s + 1))
         W[s, column] += step[0]
         score += x_s * step * v
 
@@ -125,7 +125,7 @@ def algorithm_2(
     moved = np.zeros(X.shape[0])
     for s in range(X.shape[1]):
         x, y = X[:, s : s + 1].T @ G, X[:, s : s + 1].T ** 2 @ H
-        step = checked_step(part, x, y, W[s : s + 1, column], slice(s, s + 1))
+        step = checked_step(part, x, y, W, column, slice(s, s + 1))
         W[s, column] += step[0]
         G += X[:, s] * step * H
         moved += X[:, s] * step
@@ -143,17 +143,23 @@ def algorithm_3(
         X_S = X[:, S]
         C = np.abs(X_S).sum(axis=1)
         x, y = X_S.T @ G, np.abs(X_S).T @ (H * C)
-        step = checked_step(part, x, y, W[S, column], S)
+        step = checked_step(part, x, y, W, column, S)
         W[S, column] += step
         G += H * (X_S @ step)
         moved += X_S @ step
     score += moved[pairs.i] * v
 
 
-def checked_step(part: Part, x: Array, y: Array, w: Array, which: Any) -> Array:
+def checked_step(part: Part, x: Array, y: Array, W: Array, column: int, which: Any) -> Array:
     """Return T for some features of a part."""
-    step = part.regularizer.T(x, y, w, part.strength[which].astype(np.float64))
+    w = W[which, column]
+    step = part.regularizer.T(x, y, w, strengths(part)[which, column - part.columns.start])
     return np.asarray(check_batch(part.regularizer, "T", step, w.shape), np.float64)
+
+
+def strengths(part: Part) -> Array:
+    """Return the strength of each feature in each of the part's columns."""
+    return part.strength[:, None].astype(np.float64) * part.growth.astype(np.float64)
 
 
 def block_side(
@@ -167,7 +173,7 @@ def block_side(
     if side.bias is not None:
         blocks.insert(0, (slice(problem.rank, problem.rank + 1), side.bias))
     for K, part in blocks:
-        net, strength = cast(ElasticNet, part.regularizer), part.strength.astype(np.float64)
+        net, strength = cast(ElasticNet, part.regularizer), strengths(part)[:, K if part is side.factors else slice(1)]
         v = V[pairs.j, K] if part is side.factors else np.ones((len(pairs.j), 1))
         g, h = tight_derivatives(problem, pairs, score)
         G, A = np.zeros((X.shape[0], v.shape[1])), np.zeros((X.shape[0], v.shape[1], v.shape[1]))
@@ -176,14 +182,14 @@ def block_side(
         moved = np.zeros_like(G)
         for S in [S for S in shared if S.size]:
             if directions:
-                step = block_directions(net, strength[S, None], X[:, S], G, A, W[S, K], directions)
+                step = block_directions(net, strength[S], X[:, S], G, A, W[S, K], directions)
             else:
-                step = block_set_step(net, strength[S, None], X[:, S], G, A, W[S, K])
+                step = block_set_step(net, strength[S], X[:, S], G, A, W[S, K])
             W[S, K] += step
             G += np.einsum("ikl,il->ik", A, X[:, S] @ step)
             moved += X[:, S] @ step
         for i, s in own.items():
-            step = block_own_step(net, float(strength[s]), X[i, s], G[i], A[i], W[s, K])
+            step = block_own_step(net, strength[s], X[i, s], G[i], A[i], W[s, K])
             W[s, K] += step
             moved[i] += X[i, s] * step
         score += np.sum(moved[pairs.i] * v, axis=1)
@@ -213,7 +219,7 @@ def block_directions(
         return np.asarray(X_S.T @ np.einsum("ikl,il->ik", A, X_S @ step) + penalty * step)
 
     rho = X_S.sum(axis=1)
-    K = np.einsum("i,ikl->kl", rho**2, A) + penalty.sum() * np.eye(w.shape[1])
+    K = np.einsum("i,ikl->kl", rho**2, A) + np.diag(penalty.sum(axis=0))
     solvable = bool(np.all(np.linalg.eigvalsh(K) > 1e-9 * np.diag(K).max()))
 
     def common(sums: Array) -> Array:
@@ -249,15 +255,15 @@ def block_set_step(net: ElasticNet, strength: Array, X_S: Array, G: Array, A: Ar
     return np.asarray(step * (-slope / curvature if curvature > 0 and slope < 0 else 0.0), np.float64)
 
 
-def block_own_step(net: ElasticNet, strength: float, x: float, G: Array, A: Array, w: Array) -> Array:
+def block_own_step(net: ElasticNet, strength: Array, x: float, G: Array, A: Array, w: Array) -> Array:
     """Return the step of a row's own feature: the minimiser of its B x B problem, or two sweeps with T."""
-    if net.l1 == 0 or strength == 0:
-        curvature, slope = x * x * A + strength * net.l2 * np.eye(len(G)), x * G + strength * net.l2 * w
+    if net.l1 == 0 or not strength.any():
+        curvature, slope = x * x * A + np.diag(strength * net.l2), x * G + strength * net.l2 * w
         return np.asarray(np.linalg.lstsq(curvature, -slope)[0], np.float64)
     step = np.zeros_like(G)
     for k in [*range(len(G)), *range(len(G))]:
         x_k, y_k = x * G[k] + x * x * A[k] @ step, x * x * A[k, k]
-        step[k] += net.T(np.array([x_k]), np.array([y_k]), (w + step)[k : k + 1], strength)[0]
+        step[k] += net.T(np.array([x_k]), np.array([y_k]), (w + step)[k : k + 1], strength[k])[0]
     return step
 
 
@@ -316,9 +322,7 @@ def objective(problem: Problem, state: State | Any) -> float:
     total = float(np.sum(pairs.weight * problem.loss.value(score, pairs.y)))
     for side, W in ((problem.query, P), (problem.target, Q)):
         for part in side.parts:
-            total += float(
-                np.sum(part.regularizer.penalty(W[:, part.columns], part.strength[:, None].astype(np.float64)))
-            )
+            total += float(np.sum(part.regularizer.penalty(W[:, part.columns], strengths(part))))
     return total
 
 

@@ -31,7 +31,8 @@ class ElasticNet(Regularizer):
     """strength · (l1 |w| + l2/2 w²).
 
     With ``scale="observations"`` (the default) l1 and l2 are per observation; the paper's setting, the same for every
-    feature, is ``ElasticNet(l1=0.1, l2=1.0, scale="uniform")``.
+    feature, is ``ElasticNet(l1=0.1, l2=1.0, scale="uniform")``. With ``growth`` above 0 both grow with the latent
+    dimension.
     """
 
     l1: float = attrs.field(default=0.0, converter=float, validator=_strength)
@@ -45,6 +46,7 @@ class ElasticNet(Regularizer):
         validator=validators.deep_mapping(validators.instance_of(str), _strength),
         hash=False,
     )
+    growth: float = attrs.field(default=0.0, converter=float, validator=_strength)
 
     def penalty(self, w: Reals, strength: float | Reals = 1.0) -> Reals:
         """strength · (l1 |w| + l2/2 w²)."""

@@ -64,7 +64,7 @@ def search(
     front: FMF, data: Dataset, *, trials: int, validate: Dataset | float, metric: str | None, progress: bool | None,
     callbacks: Sequence[Callable[[RoundEvent], None]],
 ) -> Tuned:  # fmt: skip
-    """Try ``l2``, ``bias_l2``, the blocks' strengths and the balance; see ``FMF.tune``."""
+    """Try ``l2``, ``bias_l2``, the blocks' strengths, growth and balance; see ``FMF.tune``."""
     trials = whole("trials", trials, least=1)
     if front.regularizer is not None:
         raise ValueError("tune: it searches l2, bias_l2 and strengths, which a regularizer replaces; leave it out")
@@ -117,14 +117,14 @@ def _settings(front: FMF, encoder: Encoder) -> FMF:
 def _step(best: FMF, rng: np.random.Generator, n: int) -> FMF:
     """Return settings some steps away from the best: one to three of them, by a factor each."""
     spread = max(NARROWEST, WIDEST * NARROWING**n)
-    names = ["l2", "bias_l2", *(["balance"] if best.balance else []), *best.strengths]
+    numbers = {name: getattr(best, name) for name in ("l2", "bias_l2", "growth", "balance")}
+    names = [*(name for name, value in numbers.items() if value or name.endswith("l2")), *best.strengths]
     chosen = rng.choice(names, size=min(len(names), int(rng.integers(1, 4))), replace=False)
     factor = {str(name): float(np.exp(spread * rng.normal())) for name in chosen}
     strengths = {name: value * factor.get(name, 1.0) for name, value in best.strengths.items()}
-    return attrs.evolve(
-        best, l2=best.l2 * factor.get("l2", 1.0), bias_l2=best.bias_l2 * factor.get("bias_l2", 1.0),
-        balance=min(best.balance * factor.get("balance", 1.0), 1.0), strengths=strengths,
-    )  # fmt: skip
+    changed = {name: value * factor.get(name, 1.0) for name, value in numbers.items()}
+    changed["balance"] = min(changed["balance"], 1.0)
+    return attrs.evolve(best, strengths=strengths, **changed)
 
 
 def _show(stream: TextIO, n: int, trials: int, metric: str, value: float, best: float) -> None:

@@ -53,6 +53,7 @@ class PseudoHuber(Loss):
 class NumpyRidge(Regularizer):
     l2: float = 0.1
     scale: str = "observations"
+    growth: float = 0.0
 
     def penalty(self, w, strength=1.0):
         return strength * self.l2 / 2 * w**2

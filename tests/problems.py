@@ -40,6 +40,7 @@ class Case:
     l1: float = 0.0
     l2: float = 0.1
     scale: str = "observations"
+    growth: float = 0.0
     dtype: str = "float64"
 
     def build(self, **changes: object) -> Problem:
@@ -53,7 +54,7 @@ class Case:
             "X": None if self.plain else self._features(rng, self.queries, self.query_features),
             "Z": None if self.plain else self._features(rng, self.targets, self.target_features),
             "query_bias": self.query_bias, "target_bias": self.target_bias, "dtype": self.dtype,
-            "regularizer": regularizers.ElasticNet(l1=self.l1, l2=self.l2, scale=self.scale),
+            "regularizer": regularizers.ElasticNet(l1=self.l1, l2=self.l2, scale=self.scale, growth=self.growth),
         }  # fmt: skip
         return Problem.from_coo(i, j, y, **{**options, **changes})
 
@@ -92,6 +93,7 @@ def cases(**fixed: object) -> st.SearchStrategy[Case]:
         "l1": st.sampled_from([0.0, 0.01, 0.3]),
         "l2": st.sampled_from([0.0, 0.1, 2.0]),
         "scale": st.sampled_from(["observations", "uniform"]),
+        "growth": st.sampled_from([0.0, 0.7]),
         "dtype": st.sampled_from(["float32", "float64"]),
     }
     return st.builds(Case, **{**free, **{name: st.just(value) for name, value in fixed.items()}})

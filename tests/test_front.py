@@ -141,6 +141,13 @@ def test_strengths_are_by_side_and_name(data):
         FMF(strengths={"genres": 1}).fit(data)
 
 
+def test_growth_bounds_the_later_dimensions_and_is_tuned_where_it_is_above_0(data):
+    front = FMF(rank=8, rounds=5, l2=0.05, growth=3)
+    size = np.square(front.fit(data).model.P[:, :8]).sum(axis=0)
+    assert size[4:].sum() < 1e-3 * size.sum()
+    assert len({trial.settings.growth for trial in front.tune(data, trials=12, progress=False).trials}) > 1
+
+
 def test_tuning_finds_settings_at_least_as_good_as_those_it_began_with(data):
     train, test = data.split_random(0.2)
     front = FMF(rank=4, l2=5.0, rounds=10)

@@ -235,6 +235,28 @@ def test_a_block_is_known_by_its_own_side_unless_both_share_the_regularizer():
         build(**features, regularizer=Regularization(P=ElasticNet(blocks={"b": 2})))
 
 
+def test_growth_multiplies_the_strengths_of_later_dimensions_of_factors_alone():
+    problem = build(rank=4, regularizer=ElasticNet(growth=0.5))
+    for side in problem.sides:
+        np.testing.assert_allclose(side.factors.growth, [1, 2**0.5, 3**0.5, 2], rtol=1e-6)
+        np.testing.assert_allclose(side.factors.strength_in(3), 2 * side.factors.strength)
+        np.testing.assert_array_equal(side.bias.growth, [1])
+    np.testing.assert_array_equal(build(rank=4).query.factors.growth, np.ones(4))
+
+
+@pytest.mark.parametrize("growth", [-0.5, np.inf, np.nan])
+def test_senseless_growth_of_any_regularizer_is_refused(growth):
+    with pytest.raises(ValueError, match="growth: expected a finite number of at least 0"):
+        ElasticNet(growth=growth)
+    with pytest.raises(ValueError, match=r"growth of NumpyRidge\(.*: expected a finite number of at least 0"):
+        build(regularizer=NumpyRidge(growth=growth))
+
+
+def test_growth_too_large_for_the_precision_is_refused():
+    with pytest.raises(ValueError, match=r"too large for float32: .* lower l1, l2 and growth"):
+        build(rank=64, regularizer=ElasticNet(growth=30))
+
+
 class Negative(NumpyRidge):
     blocks = {"indicator": -1.0}  # noqa: RUF012
 

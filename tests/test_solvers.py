@@ -94,7 +94,7 @@ def test_objective_never_rises_on_a_larger_problem(loss, dtype, solver):
 def test_reported_objective_is_the_reference_s():
     plain = [Case(plain=True), Case(plain=True, loss="logistic", weights=True)]
     rich = [Case(weights=True, l1=0.01), Case(loss="logistic", seed=3), Case(loss="logistic", weights=True)]
-    for case in plain + rich:
+    for case in [*plain, *rich, Case(growth=0.6, rank=10)]:
         problem = case.build()
         for solver in (pl2m(5), solvers.PL2M()):
             model = fit(problem, solver=solver, rounds=3)
@@ -237,10 +237,10 @@ def test_the_logistic_loss_in_numpy_equals_the_native_one(case, solver):
 @few
 @given(case=cases(dtype="float64", l1=0.0, l2=0.1), solver=st.sampled_from(BY_DIMENSION))
 def test_a_regularizer_in_numpy_equals_the_native_one(case, solver):
-    plugin, native = (
-        case.build(regularizer=r) for r in (NumpyRidge(0.1, case.scale), ElasticNet(l2=0.1, scale=case.scale))
-    )
-    assert_close(fit(plugin, solver=solver, rounds=2), fit(native, solver=solver, rounds=2))
+    plugin = case.build(regularizer=NumpyRidge(0.1, case.scale, case.growth))
+    trained = fit(plugin, solver=solver, rounds=2)
+    assert_close(trained, fit(case.build(), solver=solver, rounds=2))
+    assert trained.history[-1].objective == pytest.approx(reference.objective(plugin, trained), rel=1e-9)
 
 
 @pytest.mark.parametrize("solver", [*DESCENT, *STOCHASTIC])
@@ -322,7 +322,7 @@ def test_with_indicators_pl2m_is_plain_coordinate_descent_for_matrix_factorizati
             strength = 0.1 * problem_strength(problem, A is U, case)
             for k in range(case.rank):
                 residual = np.where(S, R - A @ B.T + np.outer(A[:, k], B[:, k]), 0)
-                curvature = 2 * S @ B[:, k] ** 2 + strength
+                curvature = 2 * S @ B[:, k] ** 2 + strength * (1 + k) ** case.growth
                 A[:, k] = 2 * residual @ B[:, k] / curvature
     np.testing.assert_allclose(model.P, U, atol=1e-9)
     np.testing.assert_allclose(model.Q, V, atol=1e-9)
@@ -395,7 +395,7 @@ def test_stochastic_solvers_lower_the_objective(solver, loss, dtype):
 
 
 @few
-@given(case=cases(dtype="float64", l2=0.1), solver=st.sampled_from(STOCHASTIC))
+@given(case=cases(dtype="float64", l2=0.1, growth=0.0), solver=st.sampled_from(STOCHASTIC))
 def test_stochastic_solvers_repeat_on_one_thread_and_take_numpy_losses_and_regularizers(case, solver):
     native = case.build(offset=0.0)
     first, again = (fit(native, solver=solver, rounds=2, threads=1) for _ in range(2))
@@ -414,6 +414,12 @@ def test_grouped_sgd_equals_per_pair_sgd_where_a_query_has_one_pair():
     problem = Problem.from_coo([0], [0], [2.0], X=X, rank=3, offset=0.0, dtype="float64")
     grouped, single = (fit(problem, solver=s, rounds=3, threads=1) for s in (solvers.SGD(), solvers.Hogwild()))
     assert_close(grouped, single)
+
+
+@pytest.mark.parametrize("solver", STOCHASTIC)
+def test_stochastic_solvers_refuse_a_penalty_that_grows_with_the_dimension(solver):
+    with pytest.raises(IncompatibleError, match="a regularizer's growth must be 0"):
+        fit(Case(growth=0.5).build(), solver=solver)
 
 
 def test_learning_rate_decays_by_round():

@@ -111,19 +111,19 @@ static inline void FN(double_sums)(REAL *G, REAL *A, int64_t rows) {
 
 /* ---- a row's own feature ---- */
 
-/* Solves (x^2 A + l2 I) delta = -(x G + l2 w) by elimination; the matrix that is left stays symmetric, so a pivot's row has
+/* Solves (x^2 A + L) delta = -(x G + L w) for a diagonal L by elimination; the matrix that is left stays symmetric, so a pivot's row has
    all its factors.  Tells whether the answer can be trusted: along delta the bound must be least near delta, which rounding
    in a nearly singular system may spoil. */
-static inline int FN(solve_row)(const REAL *G, const REAL *A, REAL x, REAL l2, const REAL *w, int64_t size, REAL *delta) {
+static inline int FN(solve_row)(const REAL *G, const REAL *A, REAL x, const REAL *L, const REAL *w, int64_t size, REAL *delta) {
     REAL full[B * B], right[B], given[B], inverse[B];
     FN(unfold)(A, full);
     bvec M[B];
     for (int k = 0; k < B; k++) {
         full[k * B + k] += k < size ? 0 : 1; /* past the rank: delta = 0 */
-        right[k] = given[k] = k < size ? -(x * G[k] + l2 * w[k]) : 0;
+        right[k] = given[k] = k < size ? -(x * G[k] + L[k] * w[k]) : 0;
         M[k] = (bvec){0};
         FN(badd)(&M[k], x * x, FN(bload)(full + k * B));
-        M[k].part[k / LANES][k % LANES] += l2;
+        M[k].part[k / LANES][k % LANES] += L[k];
     }
 #pragma GCC unroll 8
     for (int k = 0; k < B; k++) {
@@ -148,14 +148,14 @@ static inline int FN(solve_row)(const REAL *G, const REAL *A, REAL x, REAL l2, c
     const bvec d = FN(bload)(delta);
     bvec Md = {0};
     FN(badd)(&Md, x * x, FN(times)(A, d));
-    FN(badd)(&Md, l2, d);
+    FN(badd_product)(&Md, FN(bload)(L), d);
     const REAL slope = FN(bdot)(FN(bload)(given), d), curvature = FN(bdot)(d, Md);
     return slope == 0 ? curvature == 0 : slope > (REAL)0.5 * curvature && slope < (REAL)2.0 * curvature;
 }
 
 /* Sweeps over the dimensions with T, each from where the one before left it: never raises the bound. */
-static void FN(sweep_row)(const REAL *G, const REAL *turned, REAL x, REAL l1, REAL l2, const REAL *w, int64_t size,
-                          REAL *delta) {
+static void FN(sweep_row)(const REAL *G, const REAL *turned, REAL x, const REAL *l1, const REAL *l2, const REAL *w,
+                          int64_t size, REAL *delta) {
     enum { SWEEPS = 2 };
     REAL slope[B], A[B * B];
     FN(unfold)(turned, A);
@@ -165,7 +165,7 @@ static void FN(sweep_row)(const REAL *G, const REAL *turned, REAL x, REAL l1, RE
     }
     for (int sweep = 0; sweep < SWEEPS; sweep++) {
         for (int k = 0; k < size; k++) {
-            const REAL d = FN(elastic_net_T)(slope[k], x * x * A[k * B + k], w[k] + delta[k], l1, l2);
+            const REAL d = FN(elastic_net_T)(slope[k], x * x * A[k * B + k], w[k] + delta[k], l1[k], l2[k]);
             delta[k] += d;
             for (int l = 0; l < B; l++) slope[l] += x * x * A[k * B + l] * d;
         }
@@ -178,8 +178,13 @@ static inline int FN(own_step)(const fmf_block *b, const fmf_dimension *k, int64
     if (s < 0) return 0;
     REAL *w = (REAL *)b->d.parameters + s * b->d.width + k->column, delta[B];
     const REAL x = ((const REAL *)b->d.features.own_value)[i], strength = ((const REAL *)k->strength)[s];
-    const REAL l1 = (REAL)k->l1 * strength, l2 = (REAL)k->l2 * strength;
-    if (l1 > 0 || !FN(solve_row)(G, A, x, l2, w, size, delta)) FN(sweep_row)(G, A, x, l1, l2, w, size, delta);
+    const REAL *growth = k->growth;
+    REAL l1[B], l2[B];
+    for (int l = 0; l < B; l++) {
+        l1[l] = (REAL)k->l1 * strength * growth[l];
+        l2[l] = (REAL)k->l2 * strength * growth[l];
+    }
+    if ((k->l1 > 0 && strength > 0) || !FN(solve_row)(G, A, x, l2, w, size, delta)) FN(sweep_row)(G, A, x, l1, l2, w, size, delta);
     for (int l = 0; l < size; l++) {
         w[l] += delta[l];
         move[l] += x * delta[l];

@@ -40,13 +40,13 @@ static inline void FN(push_column_piece)(const fmf_block *b, int64_t s, int64_t 
 /* A feature's residual and the preconditioner's diagonal. */
 static inline void FN(view_settle)(const fmf_block *b, const fmf_dimension *k, int64_t s, int64_t place, const REAL *sums) {
     const REAL *w = (const REAL *)b->d.parameters + s * b->d.width + k->column;
-    const REAL l2 = (REAL)k->l2 * ((const REAL *)k->strength)[s];
+    const REAL l2 = (REAL)k->l2 * ((const REAL *)k->strength)[s], *growth = k->growth;
     const int64_t size = FN(block_size)(b, k->column);
     REAL *residual = (REAL *)b->residual + s * B, *diagonal = (REAL *)b->diagonal + s * B;
     (void)place;
     for (int l = 0; l < B; l++) {
-        residual[l] = l < size ? -(sums[l] + l2 * w[l]) : 0;
-        diagonal[l] = l < size ? sums[B + l] + l2 : 0;
+        residual[l] = l < size ? -(sums[l] + l2 * growth[l] * w[l]) : 0;
+        diagonal[l] = l < size ? sums[B + l] + l2 * growth[l] : 0;
     }
 }
 
@@ -54,9 +54,9 @@ static inline void FN(view_settle)(const fmf_block *b, const fmf_dimension *k, i
 static inline void FN(push_settle)(const fmf_block *b, const fmf_dimension *k, int64_t s, int64_t place, const REAL *sums) {
     const REAL l2 = (REAL)k->l2 * ((const REAL *)k->strength)[s], length = (REAL)k->length;
     REAL *residual = (REAL *)b->residual + s * B;
-    const REAL *p = (const REAL *)b->direction + s * B;
+    const REAL *p = (const REAL *)b->direction + s * B, *growth = k->growth;
     (void)place;
-    for (int l = 0; l < B; l++) residual[l] -= length * (sums[l] + l2 * p[l]);
+    for (int l = 0; l < B; l++) residual[l] -= length * (sums[l] + l2 * growth[l] * p[l]);
 }
 
 static inline void FN(view_fetch)(const fmf_block *b, const fmf_dimension *k, int64_t s) {
@@ -94,6 +94,7 @@ static inline void FN(share_of_portions)(int64_t n, int thread, int team, int64_
 /* z = M^-1 r, r z, and the sums of lambda z that the common step needs, by portions of features. */
 static void FN(scale_residuals)(const fmf_block *b, const fmf_dimension *k, int thread, int team) {
     const fmf_plan *plan = &b->d.plan;
+    const REAL *growth = k->growth;
     const int64_t features = plan->set_ptr[1];
     int64_t from, to;
     FN(share_of_portions)(features, thread, team, &from, &to);
@@ -108,7 +109,7 @@ static void FN(scale_residuals)(const fmf_block *b, const fmf_dimension *k, int 
             for (int l = 0; l < B; l++) {
                 z[l] = m[l] > 0 ? r[l] / m[l] : 0;
                 weight += (double)r[l] * (double)z[l];
-                common[l] += l2 * (double)z[l];
+                common[l] += l2 * (double)(growth[l] * z[l]);
             }
         }
         b->weights[n] = weight;
@@ -119,6 +120,7 @@ static void FN(scale_residuals)(const fmf_block *b, const fmf_dimension *k, int 
 /* The sums of lambda w, for the common step's gradient. */
 static void FN(weigh_features)(const fmf_block *b, const fmf_dimension *k, int thread, int team) {
     const fmf_plan *plan = &b->d.plan;
+    const REAL *growth = k->growth;
     const int64_t features = plan->set_ptr[1], size = FN(block_size)(b, k->column);
     int64_t from, to;
     FN(share_of_portions)(features, thread, team, &from, &to);
@@ -129,7 +131,7 @@ static void FN(weigh_features)(const fmf_block *b, const fmf_dimension *k, int t
             const int64_t s = plan->order[t];
             const double l2 = k->l2 * (double)((const REAL *)k->strength)[s];
             const REAL *w = (const REAL *)b->d.parameters + s * b->d.width + k->column;
-            for (int l = 0; l < size; l++) common[l] += l2 * (double)w[l];
+            for (int l = 0; l < size; l++) common[l] += l2 * (double)(growth[l] * w[l]);
         }
         for (int l = 0; l < B; l++) b->feature_common[n * B + l] = common[l];
     }
@@ -139,6 +141,7 @@ static void FN(weigh_features)(const fmf_block *b, const fmf_dimension *k, int t
 static void FN(turn_direction)(const fmf_block *b, const fmf_dimension *k, const REAL *common, REAL keep, int thread,
                                int team) {
     const fmf_plan *plan = &b->d.plan;
+    const REAL *growth = k->growth;
     const int64_t features = plan->set_ptr[1], size = FN(block_size)(b, k->column);
     int64_t from, to;
     FN(share_of_portions)(features, thread, team, &from, &to);
@@ -153,8 +156,8 @@ static void FN(turn_direction)(const fmf_block *b, const fmf_dimension *k, const
             REAL *p = (REAL *)b->direction + s * B;
             for (int l = 0; l < B; l++) p[l] = z[l] - common[l] + (keep > 0 ? keep * p[l] : 0);
             for (int l = 0; l < size; l++) {
-                slope += (double)l2 * (double)w[l] * (double)p[l];
-                curvature += (double)l2 * (double)p[l] * (double)p[l];
+                slope += (double)(l2 * growth[l]) * (double)w[l] * (double)p[l];
+                curvature += (double)(l2 * growth[l]) * (double)p[l] * (double)p[l];
             }
         }
         b->feature_sums[2 * n] = slope;
@@ -321,13 +324,14 @@ static double FN(direction_length)(const fmf_block *b, double common_curvature) 
 
 /* Takes the best common step; leaves K. */
 static void FN(take_common_step)(const fmf_block *b, const fmf_dimension *k, double *K, int thread, int team) {
+    const REAL *growth = k->growth;
     double sums[B + ROOM];
     REAL common[B];
     FN(weigh_features)(b, k, thread, team);
     FN(weigh_rows)(b, thread, team);
 #pragma omp barrier
     FN(add_common)(b, B + ROOM, sums);
-    for (int l = 0; l < ROOM; l++) K[l] = sums[B + l] + (l < B ? k->l2 * k->shared_strength : 0.0);
+    for (int l = 0; l < ROOM; l++) K[l] = sums[B + l] + (l < B ? k->l2 * k->shared_strength * (double)growth[l] : 0.0);
     for (int l = 0; l < B; l++) sums[l] = -sums[l];
     FN(solve_common)(K, FN(block_size)(b, k->column), sums, common);
     FN(take_direction)(b, k, NULL, 0, common, thread, team);

@@ -118,6 +118,7 @@ static double FN(whole_row)(const fmf_block *b, const fmf_dimension *bias, const
     if (bias) FN(row_bias)(b, bias, i, n, score);
     for (int64_t c = 0; c < blocks; c++) {
         k.column = c * B;
+        k.growth = (const REAL *)factors->growth + c * B;
         if (fits) FN(row_block)(b, &k, i, n, score, lines + c * apart * B, 0);
         else FN(row_block)(b, &k, i, n, score, lines, b->lines_room * blocks);
     }

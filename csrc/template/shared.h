@@ -179,7 +179,10 @@ static void FN(block_descend)(const fmf_block *b, const fmf_dimension *bias, con
         const int64_t first = bias ? -B : 0;
         for (int64_t column = first; column < b->rank; column += B) {
             fmf_dimension k = column < 0 ? *bias : *factors;
-            if (column >= 0) k.column = column;
+            if (column >= 0) {
+                k.column = column;
+                k.growth = (const REAL *)factors->growth + column;
+            }
             if (column >= 0) FN(load_block)(b, column - B, column, thread, team);
 #pragma omp barrier
             FN(block_pass)(b, &k,

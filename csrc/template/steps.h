@@ -21,16 +21,17 @@ static inline void FN(block_column_piece)(const fmf_block *b, int64_t s, int64_t
 /* A feature's steps, and what its penalty adds to the line search. */
 static inline void FN(block_settle)(const fmf_block *b, const fmf_dimension *k, int64_t s, int64_t place, const REAL *sums) {
     const REAL *w = (const REAL *)b->d.parameters + s * b->d.width + k->column;
-    const REAL strength = ((const REAL *)k->strength)[s], l1 = (REAL)k->l1 * strength, l2 = (REAL)k->l2 * strength;
+    const REAL strength = ((const REAL *)k->strength)[s], *growth = k->growth;
+    const REAL l1 = (REAL)k->l1 * strength, l2 = (REAL)k->l2 * strength;
     REAL *delta = (REAL *)b->d.delta + place * B;
     const int64_t size = FN(block_size)(b, k->column);
     double first = 0.0, second = 0.0;
     for (int l = 0; l < B; l++) {
         delta[l] = 0;
         if (l >= size) continue;
-        delta[l] = FN(elastic_net_T)(sums[l], sums[B + l], w[l], l1, l2);
-        first += (double)(w[l] * delta[l]);
-        second += (double)(delta[l] * delta[l]);
+        delta[l] = FN(elastic_net_T)(sums[l], sums[B + l], w[l], l1 * growth[l], l2 * growth[l]);
+        first += (double)(growth[l] * w[l] * delta[l]);
+        second += (double)(growth[l] * delta[l] * delta[l]);
     }
     b->feature_sums[2 * place] = (double)l2 * first;
     b->feature_sums[2 * place + 1] = (double)l2 * second;

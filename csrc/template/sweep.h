@@ -54,7 +54,7 @@ static inline void FN(column_sums)(const fmf_descent *d, const REAL *w, int64_t 
 /* The step of feature s, taken. */
 static inline REAL FN(take_step)(const fmf_descent *d, const fmf_dimension *k, int64_t s, REAL X, REAL Y) {
     REAL *w = (REAL *)d->parameters + s * d->width + k->column;
-    const REAL strength = ((const REAL *)k->strength)[s];
+    const REAL strength = *(const REAL *)k->growth * ((const REAL *)k->strength)[s];
     REAL delta;
     if (k->native) {
         ((const fmfkit_regularizer *)k->native)->FN(T)(&X, &Y, w, &strength, &delta, 1, k->params);

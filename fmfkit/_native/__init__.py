@@ -371,14 +371,14 @@ def top(
 def penalty(part: Part, W: Reals, threads: int) -> float:
     """Return the penalty of one part of a side's parameters."""
     if not is_elastic_net(part.regularizer):
-        w, strength = frozen(W[:, part.columns]), frozen(part.strength[:, None])
+        w, strength = frozen(W[:, part.columns]), frozen(part.strength[:, None] * part.growth)
         native = native_form(part.regularizer)
         values = part.regularizer.penalty(w, strength) if native is None else native.penalty(w, strength)
         return float(np.sum(check_batch(part.regularizer, "penalty", values, w.shape), dtype=np.float64))
     l1, l2 = elastic_net(part.regularizer)
     total: float = _kernels(W.dtype).elastic_net_penalty(
         W.shape[0], W.shape[1], part.columns.start, part.columns.stop - part.columns.start, _void(W, W.dtype),
-        _void(part.strength, W.dtype), l1, l2, _team(threads),
+        _void(part.strength, W.dtype), _void(part.growth, W.dtype), l1, l2, _team(threads),
     )  # fmt: skip
     return total
 
@@ -567,7 +567,7 @@ class Descent:
         self.delta, self.sums = np.zeros(room * wide, dtype), np.zeros((room, 2), dtype)
         self._partial = np.zeros((plan.most_pieces if plan else 0, 2 * wide), dtype)
         self.beta, self._dtype, self.team, self.kernels = beta, dtype, _team(threads), _kernels(dtype)
-        self._kept = (W, other, score, buffers, plan, gradient, curvature)
+        self._kept: list[Any] = [W, other, score, buffers, plan, gradient, curvature]
         self._wide, self._shared = wide > 1, side.features.shared
         fields = {
             "pairs": _pairs(side.pairs),
@@ -607,11 +607,22 @@ class Descent:
                     "l1": l1,
                     "l2": l2,
                     "strength": strength,
+                    "growth": self._growth(k),
                     **_own_T(k.part.regularizer),
                     "shared_strength": self._shared_strength(k.part),
                 }
             )
         return ffi.new("fmf_dimension[]", rows)
+
+    def _growth(self, k: Dimension) -> Any:
+        """Return the growth of a dimension, or for the block kernels that of all, in whole blocks."""
+        growth = k.part.growth
+        if self._wide:
+            growth = np.append(growth, np.ones(-len(growth) % BLOCK, self._dtype))
+        else:
+            growth = growth[k.column - k.part.columns.start :]
+        self._kept.append(growth)
+        return _void(growth, self._dtype)
 
     def _shared_strength(self, part: Part) -> float:
         return float(part.strength[self._shared].sum(dtype=np.float64)) if self._wide else 0.0

@@ -62,6 +62,13 @@ SPLITS = {
 )
 @click.option("--bias-l2", default=5.0, show_default=True, type=click.FloatRange(0), help="The same for the biases.")
 @click.option(
+    "--growth",
+    default=0.0,
+    show_default=True,
+    type=click.FloatRange(0),
+    help="Above 0, the penalty grows with the latent dimension, for where a lower rank would do.",
+)
+@click.option(
     "--strength",
     "strengths",
     multiple=True,
@@ -195,7 +202,7 @@ def _config(pairs: str, options: dict[str, Any], earlier: Mapping[str, Any]) -> 
 
 def _front(model: ModelConfig, threads: int | None) -> FMF:
     """Return the settings."""
-    names = ("rank", "loss", "l2", "scale", "bias_l2", "strengths", "balance", "rounds", "seed")
+    names = ("rank", "loss", "l2", "scale", "bias_l2", "growth", "strengths", "balance", "rounds", "seed")
     negatives = Negatives(ratio=model.negatives, fresh=model.fresh) if model.negatives else None
     return FMF(threads=threads, negatives=negatives, **{name: getattr(model, name) for name in names})
 
@@ -208,7 +215,7 @@ def _tuned(front: FMF, train: Dataset, held_out: Dataset, model: ModelConfig) ->
         )
     best = found.best
     told = [f"--l2 {best.l2:.4g}", f"--bias-l2 {best.bias_l2:.4g}"]
-    told += [f"--balance {best.balance:.4g}"] if best.balance else []
+    told += [f"--{name} {getattr(best, name):.4g}" for name in ("growth", "balance") if getattr(best, name)]
     told += [f"--strength {name}={value:.4g}" for name, value in best.strengths.items()]
     told += [f"--rounds {best.rounds}", "--validate 0"]
     click.echo(f"{found.metric} {found.value:.4f} with {' '.join(told)}", err=True)

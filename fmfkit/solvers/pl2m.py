@@ -128,7 +128,7 @@ def _sweep_in_python(
 ) -> None:
     """Sweep the sets, calling a regularizer's T once per set."""
     assert plan is not None  # made wherever a regularizer is Python's
-    regularizer, strength = dimension.part.regularizer, dimension.part.strength
+    regularizer, strength = dimension.part.regularizer, dimension.part.strength_in(dimension.column)
     for index, members in enumerate(plan.partition.sets):
         descent.set_sums(index)
         x, y = frozen(descent.sums[: len(members)]).T

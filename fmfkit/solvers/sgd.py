@@ -34,6 +34,11 @@ class StochasticSolver(Solver):
     learning_rate: float = attrs.field(default=0.005, converter=float, validator=_rate)
     decay: float = attrs.field(default=1.0, converter=float, validator=[_rate, validators.le(1)])
 
+    def refusals(self, problem: Problem) -> list[str]:
+        """Refuse penalties that grow with the dimension."""
+        grown = any(part.regularizer.growth for side in problem.sides for part in side.parts)
+        return ["its penalty is the same in all dimensions: a regularizer's growth must be 0"] if grown else []
+
     def prepare(self, problem: Problem, state: State) -> Any:
         """Find the penalty's share in each touch of a feature."""
         return tuple(stochastic.Touches.of(side) for side in problem.sides)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-from typing import Any, Literal
+from typing import Any
 
 import attrs
 import numpy as np
@@ -31,6 +31,10 @@ class OurModel:
         return self.model.recommend(queries, k, exclude=known).targets
 
 
+SETTINGS = ("balance", "bias_l2", "growth", "loss", "scale")
+"""What the search finds for ``FMF`` as it stands."""
+
+
 class Fmfkit(Peer):
     """fmfkit by its front door, ``fmfkit.FMF``."""
 
@@ -47,22 +51,24 @@ class Fmfkit(Peer):
             if len(blocks) > 1
         }
         if not task.ranking:
-            return {"l2": Number(0.5), "bias_l2": Number(5.0)} | strengths
+            return {
+                "l2": Number(0.5), "bias_l2": Number(5.0), "scale": Choice(("observations", "uniform")),
+                "growth": Choice((0.0, 0.5, 1.0)), **strengths,
+            }  # fmt: skip
         most = min(100.0, task.data.shape[0] * task.data.shape[1] / len(task.data))
         ranking: dict[str, Number | Choice] = {
             "loss": Choice(("logistic", "square")), "ratio": Number(min(most, 6e6 / len(task.data)), 1.0, most),
-            "l2": Number(10.0), "bias_l2": Number(5.0),
+            "l2": Number(10.0), "bias_l2": Number(5.0), "balance": Number(0.3, 0.01, 1.0),
         }  # fmt: skip
         return ranking | strengths
 
     def train(self, task: Task, settings: Settings, note: Note) -> None:
         """Fit, with a callback."""
-        scale: Literal["uniform", "observations"] = "uniform" if task.ranking else "observations"
         front = FMF(
-            rank=task.rank, rounds=task.rounds, threads=task.threads, seed=task.seed, l2=settings["l2"], scale=scale,
-            bias_l2=settings["bias_l2"], loss=settings.get("loss", "square"),
+            rank=task.rank, rounds=task.rounds, threads=task.threads, seed=task.seed, l2=_l2(task, settings),
             strengths={name: value for name, value in settings.items() if "." in name},
             negatives=Negatives(ratio=settings["ratio"]) if task.ranking else None,
+            **{"scale": "uniform"} | {name: value for name, value in settings.items() if name in SETTINGS},
         )  # fmt: skip
 
         def after(event: RoundEvent) -> None:
@@ -70,6 +76,12 @@ class Fmfkit(Peer):
                 event.stop("enough")
 
         front.fit(_without_new_ids(task), progress=False, callbacks=after)
+
+
+def _l2(task: Task, settings: Settings) -> float:
+    """Return the penalty of the factors; of ratings, it is searched per observation, whatever its scale."""
+    uniform = not task.ranking and settings["scale"] == "uniform"
+    return float(settings["l2"] * (len(task.data) / max(task.data.shape) if uniform else 1.0))
 
 
 def _without_new_ids(task: Task) -> Dataset:
