@@ -90,8 +90,8 @@ class FMF:
     negatives: Negatives | None = None
     """For data that has positives only."""
     balance: float = attrs.field(default=0.0, converter=float, validator=[validators.ge(0), validators.le(1)])
-    """Pairs are weighed by how often their target occurs to the power of minus this: above 0, rare targets count for
-    more. 0.3 is good for data that has positives only."""
+    """Pairs are weighed by how often their query and their target occur, to the power of minus this: above 0, rare
+    ones count for more. 0.3 is good for data that has positives only."""
     solver: Solver | str = "pl2m"
     seed: int = 0
     threads: int | None = None

@@ -178,15 +178,13 @@ def test_negatives_are_drawn_once_or_in_each_round(positives, fresh):
     assert trained.seen.nnz == len(positives)
 
 
-def test_balance_weighs_pairs_of_rare_targets_more_and_is_tuned_where_it_is_above_0(positives):
+def test_balance_weighs_pairs_and_is_tuned_where_it_is_above_0(positives):
     seen = []
     front = FMF(rank=4, loss="logistic", l2=0.05, rounds=2, negatives=Negatives(ratio=2), balance=0.4)
     trained = front.fit(positives, callbacks=[lambda event: seen.append(event.problem.target.pairs)])
-    often, weight = np.bincount(positives.target), seen[0].weight[seen[0].ptr[:-1]]
-    some = np.flatnonzero(often)
-    np.testing.assert_allclose(
-        np.log(weight[some] / weight[some[0]]), -0.4 * np.log(often[some] / often[some[0]]), atol=1e-5
-    )
+    drawn = positives.with_negatives(2, seed=front.seed).balanced(0.4)
+    by_target = drawn.weight[np.lexsort((drawn.query, drawn.target))]
+    np.testing.assert_allclose(seen[0].weight, by_target, rtol=1e-5)
     assert trained.settings["balance"] == 0.4
     assert trained.weight is None  # what is remembered is what was told
     tried = {trial.settings.balance for trial in front.tune(positives, trials=10, progress=False).trials}

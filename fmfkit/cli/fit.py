@@ -88,7 +88,7 @@ SPLITS = {
     default=0.0,
     show_default=True,
     type=click.FloatRange(0, 1),
-    help="Above 0, pairs of rare targets count for more; 0.3 is good for data with positives only.",
+    help="Above 0, pairs of rare queries and targets count for more; 0.3 is good for data with positives only.",
 )
 @click.option("--rounds", default=30, show_default=True, type=click.IntRange(1), help="Rounds at most.")
 @click.option(

@@ -253,18 +253,19 @@ class Dataset:
         )  # fmt: skip
 
     def balanced(self, power: float) -> Dataset:
-        """Return the same pairs, each weighed by how often its target occurs to the power of ``-power``.
+        """Return the same pairs, each weighed by how often its query and its target occur, to the power of ``-power``.
 
-        Weights are multiplied by it, and stay the same on average. Pairs that were drawn take the weight of their
-        target, and do not count as occurrences.
+        Weights are multiplied by it, and stay the same on average. Pairs that were drawn are weighed like any other,
+        and do not count as occurrences.
         """
         if not 0 <= power < np.inf:
             raise ValueError(f"power: expected a finite number of at least 0, got {power!r}")
         known = slice(None) if self.sampled is None else ~self.sampled
-        often = np.maximum(np.bincount(self.target[known], minlength=self.shape[1]), 1)
-        factor = (often / len(self)) ** -float(power)
         before = np.ones(len(self)) if self.weight is None else self.weight
-        weight = before * factor[self.target]
+        weight = before
+        for rows, count in zip((self.query, self.target), self.shape, strict=True):
+            often = np.maximum(np.bincount(rows[known], minlength=count), 1)
+            weight = weight * ((often / len(self)) ** -float(power))[rows]
         total = weight.sum()
         return attrs.evolve(self, weight=weight * (before.sum() / total) if total > 0 else before)
 
