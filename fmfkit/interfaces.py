@@ -69,7 +69,7 @@ class Loss(ABC):
 
 
 class Regularizer(ABC):
-    """A separable penalty: every parameter w of feature s pays strength_s times omega(w).
+    """A separable penalty: every parameter w of feature s in dimension k pays strength_sk times omega(w).
 
     Strengths are made by the problem from three attributes, the same for every regularizer:
 

@@ -162,12 +162,12 @@ class Part:
 
     regularizer: Regularizer
     strength: Reals  # (features)
-    growth: Reals  # (columns)
+    growth: Reals  # (columns) multiplies the strengths
     columns: slice
 
-    def strength_in(self, column: int) -> Reals:
-        """Return the strengths of the features in one column of the parameters."""
-        return np.asarray(self.strength * self.growth[column - self.columns.start])
+    def strength_in(self, column: int, features: Any = slice(None)) -> Reals:
+        """Return the strengths of features, all or some, in one column of the parameters."""
+        return np.asarray(self.strength[features] * self.growth[column - self.columns.start])
 
 
 @attrs.frozen(eq=False)
@@ -667,7 +667,8 @@ def _side(
 
 
 def _part(regularizer: Regularizer, features: Features, pairs: Pairs, columns: slice) -> Part:
-    growth = (1.0 + np.arange(columns.stop - columns.start)) ** regularizer.growth
+    with np.errstate(over="ignore"):
+        growth = (1.0 + np.arange(columns.stop - columns.start)) ** regularizer.growth
     strength = _strengths(regularizer, features, pairs, largest_growth=growth[-1])
     return Part(regularizer, strength, growth.astype(pairs.y.dtype), columns)
 

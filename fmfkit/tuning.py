@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 WIDEST, NARROWEST, NARROWING = 1.5, 0.3, 0.97
 """The spread of a step, in powers of e: at first, at last, and from one to the next."""
+MOST_GROWTH = 4.0
+"""An exponent: beyond it only the first dimension is left, and numbers become too large."""
 
 
 @attrs.frozen
@@ -123,8 +125,9 @@ def _step(best: FMF, rng: np.random.Generator, n: int) -> FMF:
     factor = {str(name): float(np.exp(spread * rng.normal())) for name in chosen}
     strengths = {name: value * factor.get(name, 1.0) for name, value in best.strengths.items()}
     changed = {name: value * factor.get(name, 1.0) for name, value in numbers.items()}
-    changed["balance"] = min(changed["balance"], 1.0)
-    return attrs.evolve(best, strengths=strengths, **changed)
+    most = {"growth": max(best.growth, MOST_GROWTH), "balance": 1.0}
+    kept = {name: min(value, most.get(name, np.inf)) for name, value in changed.items()}
+    return attrs.evolve(best, strengths=strengths, **kept)
 
 
 def _show(stream: TextIO, n: int, trials: int, metric: str, value: float, best: float) -> None:

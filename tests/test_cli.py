@@ -3,6 +3,7 @@ import re
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -145,6 +146,18 @@ def test_fit_draws_negatives_for_positives_only(shop, monkeypatch):
     arguments = ["liked.csv", "--targets", "books.csv", "--loss", "logistic", "--negatives", "3", "--l2", "0.05"]
     output = invoke("fit", *arguments, "--fresh", "--choose-by", "ndcg@5", "--test", "0.2", "--metric", "ndcg@5")
     assert float(re.search(r"ndcg@5 (\d\.\d+)$", output.strip()).group(1)) > 0.1
+
+
+def test_fit_takes_growth_and_balance_as_options_and_from_a_file(shop, monkeypatch):
+    monkeypatch.chdir(shop)
+    invoke("fit", "ratings.csv", "--rank", "4", "--growth", "0.5", "--balance", "0.2", "--out", "options.fmf")
+    lines = ['[data]\npairs = "ratings.csv"', '[model]\nrank = 4\ngrowth = 0.5\nbalance = 0.2\nout = "file.fmf"']
+    (shop / "fit.toml").write_text("\n".join(lines))
+    invoke("fit", "fit.toml")
+    first, second = (Recommender.load(name) for name in ("options.fmf", "file.fmf"))
+    assert first.settings["growth"] == 0.5
+    assert first.settings["balance"] == 0.2
+    np.testing.assert_array_equal(first.model.P, second.model.P)
 
 
 @pytest.mark.parametrize(

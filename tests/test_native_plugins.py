@@ -1,9 +1,11 @@
 """The door for native losses and regularizers: what is refused, and that solvers agree with NumPy."""
 
 import ctypes
+import functools
 
 import numpy as np
 import pytest
+from numpy_plugins import NumpyRidge
 from problems import Case
 
 from fmfkit import Loss, fit, get_include, solvers
@@ -102,9 +104,44 @@ def test_a_null_table_and_one_of_another_kind_are_refused():
         NativeRegularizer(ctypes.addressof(made), owner=kept)
 
 
-def test_native_functions_take_numbers_and_arrays_of_any_shape():
+def native_regularizer(step, cost):
+    """Return a regularizer of functions in double precision."""
     real = ctypes.POINTER(ctypes.c_double)
+    kept = [ctypes.CFUNCTYPE(None, *[real] * 5, ctypes.c_int64, ctypes.c_void_p)(step)]
+    kept.append(ctypes.CFUNCTYPE(None, *[real] * 3, ctypes.c_int64, ctypes.c_void_p)(cost))
+    T, penalty = (ctypes.cast(function, ctypes.c_void_p).value for function in kept)
+    return NativeRegularizer.of_functions(T_f32=T, T_f64=T, penalty_f32=penalty, penalty_f64=penalty, owner=kept)
 
+
+@functools.cache
+def native_ridge():
+    def step(x, y, w, strength, d, n, params):
+        for k in range(n):
+            d[k] = -(x[k] + 0.1 * strength[k] * w[k]) / (y[k] + 0.1 * strength[k])
+
+    def cost(w, strength, out, n, params):
+        for k in range(n):
+            out[k] = strength[k] * 0.05 * w[k] ** 2
+
+    return native_regularizer(step, cost)
+
+
+class NativeRidge(NumpyRidge):
+    @property
+    def native(self):
+        return native_ridge()
+
+
+@pytest.mark.parametrize("solver", [solvers.PL2M(), solvers.L2M(), solvers.Naive()], ids=str)
+def test_a_native_regularizer_is_told_the_strength_of_the_dimension(solver):
+    case = Case(growth=0.8, rank=4)
+    theirs, ours = (case.build(regularizer=kind) for kind in (NativeRidge(growth=0.8), NumpyRidge(0.1, growth=0.8)))
+    first, second = (fit(problem, solver=solver, rounds=3, threads=1) for problem in (theirs, ours))
+    np.testing.assert_allclose(first.P, second.P, atol=1e-9)
+    assert first.history[-1].objective == pytest.approx(second.history[-1].objective, rel=1e-9)
+
+
+def test_native_functions_take_numbers_and_arrays_of_any_shape():
     def step(x, y, w, strength, d, n, params):
         for k in range(n):
             d[k] = -strength[k] * x[k]
@@ -113,10 +150,7 @@ def test_native_functions_take_numbers_and_arrays_of_any_shape():
         for k in range(n):
             out[k] = strength[k] * w[k]
 
-    kept = [ctypes.CFUNCTYPE(None, *[real] * 5, ctypes.c_int64, ctypes.c_void_p)(step)]
-    kept.append(ctypes.CFUNCTYPE(None, *[real] * 3, ctypes.c_int64, ctypes.c_void_p)(cost))
-    T, penalty = (ctypes.cast(function, ctypes.c_void_p).value for function in kept)
-    made = NativeRegularizer.of_functions(T_f32=T, T_f64=T, penalty_f32=penalty, penalty_f64=penalty, owner=kept)
+    made = native_regularizer(step, cost)
     ones = np.ones((4, 3))
     np.testing.assert_array_equal(made.T(ones, ones, ones, 2.0), -2 * ones)
     np.testing.assert_array_equal(made.penalty(ones, 2.0), 2 * ones)

@@ -114,7 +114,8 @@ static inline void FN(double_sums)(REAL *G, REAL *A, int64_t rows) {
 /* Solves (x^2 A + L) delta = -(x G + L w) for a diagonal L by elimination; the matrix that is left stays symmetric, so a pivot's row has
    all its factors.  Tells whether the answer can be trusted: along delta the bound must be least near delta, which rounding
    in a nearly singular system may spoil. */
-static inline int FN(solve_row)(const REAL *G, const REAL *A, REAL x, const REAL *L, const REAL *w, int64_t size, REAL *delta) {
+static inline int FN(solve_row)(const REAL *G, const REAL *A, REAL x, const REAL *L, const REAL *w, int64_t size,
+                                REAL *delta) {
     REAL full[B * B], right[B], given[B], inverse[B];
     FN(unfold)(A, full);
     bvec M[B];
@@ -184,7 +185,9 @@ static inline int FN(own_step)(const fmf_block *b, const fmf_dimension *k, int64
         l1[l] = (REAL)k->l1 * strength * growth[l];
         l2[l] = (REAL)k->l2 * strength * growth[l];
     }
-    if ((k->l1 > 0 && strength > 0) || !FN(solve_row)(G, A, x, l2, w, size, delta)) FN(sweep_row)(G, A, x, l1, l2, w, size, delta);
+    if (l1[0] > 0 || !FN(solve_row)(G, A, x, l2, w, size, delta)) {
+        FN(sweep_row)(G, A, x, l1, l2, w, size, delta);
+    }
     for (int l = 0; l < size; l++) {
         w[l] += delta[l];
         move[l] += x * delta[l];

@@ -3,7 +3,7 @@
    preconditioned by its diagonal, with the common step deflated: where rows have many features, the matrix is by far
    largest along steps that are the same for all features, so the best such step c (B numbers) is taken first, and every
    direction is kept conjugate to all of them.  Along them, with rho_i = sum_s x_is, the matrix is
-       K = sum_i rho_i^2 A_i + sum_s lambda_s.
+       K = sum_i rho_i^2 A_i + sum_s lambda_s,   a number for each dimension on the diagonal.
    Each step's length is found by exact line search on the bound itself, so none can raise it. */
 
 /* Sums over a piece of a column of what rows show: their gradient and curvature (first), or A_i u_i (later).  Values that

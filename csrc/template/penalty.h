@@ -16,7 +16,7 @@ static inline REAL FN(elastic_net_T)(REAL x, REAL y, REAL w, REAL a, REAL l) {
 static double FN(elastic_net_penalty)(int64_t rows, int64_t width, int64_t column, int64_t count, const void *parameters,
                                       const void *strength, const void *growth, double l1, double l2, int32_t threads) {
     enum { ROWS = 4096 }; /* summed apart, then in order: the same total for any number of threads */
-    const REAL *W = (const REAL *)parameters + column, *S = strength, *scale = growth;
+    const REAL *W = (const REAL *)parameters + column, *S = strength, *grown = growth;
     const int64_t blocks = (rows + ROWS - 1) / ROWS;
     double *part = malloc((size_t)(blocks ? blocks : 1) * sizeof *part);
     double total = 0.0;
@@ -30,8 +30,8 @@ static double FN(elastic_net_penalty)(int64_t rows, int64_t width, int64_t colum
             double absolute = 0.0, square = 0.0;
             for (int64_t c = 0; c < count; c++) {
                 const double w = (double)W[s * width + c];
-                absolute += (double)scale[c] * fabs(w);
-                square += (double)scale[c] * w * w;
+                absolute += (double)grown[c] * fabs(w);
+                square += (double)grown[c] * w * w;
             }
             sum += (double)S[s] * (l1 * absolute + 0.5 * l2 * square);
         }

@@ -97,7 +97,8 @@ SPLITS = {
     show_default=True,
     type=click.IntRange(0),
     metavar="TRIALS",
-    help="First search for l2, bias-l2 and strengths, so many trials; then train on all training pairs.",
+    help="First search for l2, bias-l2, strengths, and growth and balance if above 0, so many trials; then train "
+    "on all training pairs.",
 )
 @click.option(
     "--start",

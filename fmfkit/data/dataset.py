@@ -258,8 +258,8 @@ class Dataset:
         Weights are multiplied by it, and stay the same on average. Pairs that were drawn are weighed like any other,
         and do not count as occurrences.
         """
-        if not 0 <= power < np.inf:
-            raise ValueError(f"power: expected a finite number of at least 0, got {power!r}")
+        if not 0 <= power <= 1:
+            raise ValueError(f"power: expected a number from 0 to 1, got {power!r}")
         known = slice(None) if self.sampled is None else ~self.sampled
         before = np.ones(len(self)) if self.weight is None else self.weight
         weight = before

@@ -46,9 +46,9 @@ class Naive(CoordinateDescent):
     ) -> float:
         sums = descent.naive_sums(dimension.slot, feature, beta)
         x, y = (np.array([value], W.dtype) for value in sums)
-        regularizer, strength = dimension.part.regularizer, dimension.part.strength_in(dimension.column)
-        w = frozen(W[feature : feature + 1, dimension.column])
-        step = regularizer.T(x, y, w, frozen(strength[feature : feature + 1]))
+        regularizer, alone = dimension.part.regularizer, slice(feature, feature + 1)
+        strength = frozen(dimension.part.strength_in(dimension.column, alone))
+        step = regularizer.T(x, y, frozen(W[alone, dimension.column]), strength)
         return float(check_batch(regularizer, "T", step, (1,))[0])
 
 

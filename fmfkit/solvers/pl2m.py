@@ -128,12 +128,12 @@ def _sweep_in_python(
 ) -> None:
     """Sweep the sets, calling a regularizer's T once per set."""
     assert plan is not None  # made wherever a regularizer is Python's
-    regularizer, strength = dimension.part.regularizer, dimension.part.strength_in(dimension.column)
+    regularizer, column = dimension.part.regularizer, dimension.column
     for index, members in enumerate(plan.partition.sets):
         descent.set_sums(index)
         x, y = frozen(descent.sums[: len(members)]).T
-        step = regularizer.T(x, y, W[members, dimension.column], strength[members])
+        step = regularizer.T(x, y, W[members, column], dimension.part.strength_in(column, members))
         check_batch(regularizer, "T", step, members.shape)
-        W[members, dimension.column] += step
+        W[members, column] += step
         descent.delta[: len(members)] = step
         descent.set_apply(index)

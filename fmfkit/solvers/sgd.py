@@ -36,7 +36,7 @@ class StochasticSolver(Solver):
 
     def refusals(self, problem: Problem) -> list[str]:
         """Refuse penalties that grow with the dimension."""
-        grown = any(part.regularizer.growth for side in problem.sides for part in side.parts)
+        grown = any((part.growth != 1).any() for side in problem.sides for part in side.parts)
         return ["its penalty is the same in all dimensions: a regularizer's growth must be 0"] if grown else []
 
     def prepare(self, problem: Problem, state: State) -> Any:

@@ -24,6 +24,7 @@ def _problems(solver: Solver) -> dict[str, Problem]:
         "square loss, float32, weights": lambda: common.problem(dtype="float32", weights=True),
         "logistic loss": lambda: common.problem(loss="logistic", y=np.array([0.0, 1.0])),
         "l1": lambda: common.problem(regularizer=ElasticNet(l1=0.05, l2=0.05)),
+        "growth": lambda: common.problem(regularizer=ElasticNet(l2=0.05, growth=1.5)),
     }
     kept = {}
     for name, make in kinds.items():
@@ -161,7 +162,10 @@ def _arrays(made: Problem) -> list[NDArray[Any]]:
     arrays: list[NDArray[Any]] = []
     for side in made.sides:
         arrays += [side.pairs.ptr, side.pairs.other, side.pairs.y, side.features.row_index]
-        arrays += [side.features.values_by_row(), *(part.strength for part in side.parts)]
+        arrays += [
+            side.features.values_by_row(),
+            *(array for part in side.parts for array in (part.strength, part.growth)),
+        ]
     return arrays
 
 

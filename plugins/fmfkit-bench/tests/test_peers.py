@@ -3,17 +3,19 @@ import re
 from pathlib import Path
 from types import SimpleNamespace
 
+import attrs
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from click.testing import CliRunner
 from fmfkit_bench import real
-from fmfkit_bench.peers import hooks, search
+from fmfkit_bench.peers import adapters, hooks, search
 from fmfkit_bench.peers.interface import Choice, Factors, Number, Task, best_of
 from fmfkit_bench.peers.race import Outcome, section
 from fmfkit_bench.peers.search import Found, Judge, Watch
 from fmfkit_bench.peers.worker import Job, Measured
 
+from fmfkit import FMF
 from fmfkit.cli import main
 
 README = Path(__file__).parents[1] / "README.md"
@@ -116,6 +118,26 @@ def task_of(path, threads=1):
         rounds=4,
     )
     return task, Judge.of(task, held_out)
+
+
+def test_a_rating_s_penalty_means_about_the_same_whatever_its_scale(npz, monkeypatch):
+    given = []
+    monkeypatch.setattr(adapters, "FMF", lambda **options: given.append(options) or FMF(**options))
+    task, judge = task_of(npz())
+    peer = hooks.known()["fmfkit"]
+    settings = search.start(peer.knobs(task))
+    for scale in ("observations", "uniform"):
+        peer.train(task, settings | {"scale": scale}, Watch(judge).note)
+    assert given[0]["l2"] == settings["l2"]
+    assert given[1]["l2"] == pytest.approx(settings["l2"] * len(task.data) / max(task.data.shape))
+    assert [options["scale"] for options in given] == ["observations", "uniform"]
+
+
+@pytest.mark.parametrize("ranking", [False, True])
+def test_no_number_is_worse_than_any(npz, ranking):
+    judge = attrs.evolve(task_of(npz())[1], ranking=ranking)
+    watch = Watch(judge, values=[np.nan, 2.0, np.nan, 1.0])
+    assert watch.best == (2 if ranking else 4)
 
 
 @pytest.mark.filterwarnings("ignore")  # of the systems' own

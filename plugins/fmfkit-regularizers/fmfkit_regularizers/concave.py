@@ -29,6 +29,7 @@ class MCP(Regularizer):
         default="observations", validator=validators.in_(("observations", "uniform"))
     )
     blocks: Mapping[str, float] = attrs.field(factory=dict, hash=False)
+    growth: float = attrs.field(default=0.0, converter=float, validator=validators.ge(0))
 
     def penalty(self, w: Reals, strength: float | Reals = 1.0) -> Reals:
         """Flat from gamma l1 on."""

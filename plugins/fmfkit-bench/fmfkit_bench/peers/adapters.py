@@ -42,7 +42,7 @@ class Fmfkit(Peer):
     takes_features = True
 
     def knobs(self, task: Task) -> Knobs:
-        """Return the strengths of the penalty, and for ranking the loss and how many negatives are drawn."""
+        """Return what makes the penalty, and for ranking the loss, how many negatives are drawn, and the balance."""
         sides = Encoder.learn(_without_new_ids(task)).strengths({})
         strengths: dict[str, Number | Choice] = {
             f"{side}.{name}": Number(start)
@@ -80,8 +80,13 @@ class Fmfkit(Peer):
 
 def _l2(task: Task, settings: Settings) -> float:
     """Return the penalty of the factors; of ratings, it is searched per observation, whatever its scale."""
-    uniform = not task.ranking and settings["scale"] == "uniform"
-    return float(settings["l2"] * (len(task.data) / max(task.data.shape) if uniform else 1.0))
+    uniform = settings.get("scale") == "uniform"
+    return float(settings["l2"] * (pairs_of_each(task) if uniform else 1.0))
+
+
+def pairs_of_each(task: Task) -> float:
+    """Return how many pairs a row of the larger side has: what a penalty is multiplied by that is not per pair."""
+    return len(task.data) / max(task.data.shape)
 
 
 def _without_new_ids(task: Task) -> Dataset:
@@ -175,7 +180,7 @@ class LightFM(Peer):
         }  # fmt: skip
 
     def train(self, task: Task, settings: Settings, note: Note) -> None:
-        """Train an epoch at a time; new queries have no identity of their own."""
+        """Train two epochs at a time; new queries have no identity of their own."""
         given = dict(settings)
         alpha = given.pop("alpha")
         model = importlib.import_module("lightfm").LightFM(
@@ -190,7 +195,7 @@ class LightFM(Peer):
             return Factors(queries, targets, query_bias, target_bias)
 
         for _ in range(task.rounds):
-            model.fit_partial(matrix, user_features=X, item_features=Z, epochs=1, num_threads=task.threads)
+            model.fit_partial(matrix, user_features=X, item_features=Z, epochs=2, num_threads=task.threads)
             if note(factors):
                 break
 
@@ -223,17 +228,19 @@ class Cmfrec(Peer):
     ranks = False
 
     def knobs(self, task: Task) -> Knobs:
-        """Return the penalty, iterations, what side information is used, and its weight."""
+        """Return the penalty, for each pair or the same for all, iterations, side information, and its weight."""
         return {
-            "lambda_": Number(0.05), "niter": Number(10, least=2, most=50, whole=True),
+            "lambda_": Number(0.05), "scale_lam": Choice((True, False)),
+            "niter": Number(10, least=2, most=50, whole=True),
             "side": Choice(("none", "implicit", "features", "both")), "w_side": Number(0.1),
         }  # fmt: skip
 
     def train(self, task: Task, settings: Settings, note: Note) -> None:
         """Fit once."""
-        side, weight = settings["side"], settings["w_side"]
+        side, weight, scaled = settings["side"], settings["w_side"], settings["scale_lam"]
         model = importlib.import_module("cmfrec").CMF(
-            k=task.rank, lambda_=settings["lambda_"], niter=settings["niter"], scale_lam=True, use_float=True,
+            k=task.rank, lambda_=settings["lambda_"] * (1.0 if scaled else pairs_of_each(task)), scale_lam=scaled,
+            niter=settings["niter"], use_float=True, precompute_for_predictions=False,
             w_user=weight, w_item=weight, w_implicit=weight, add_implicit_features=side in ("implicit", "both"),
             NA_as_zero_user=True, NA_as_zero_item=True, nthreads=task.threads, random_state=task.seed + 1,
             verbose=False,
@@ -291,8 +298,11 @@ class Surprise(Peer):
     ranks = False
 
     def knobs(self, task: Task) -> Knobs:
-        """Return the learning rate, the penalty and epochs."""
-        return {"lr_all": Number(0.01), "reg_all": Number(0.05), "n_epochs": Number(20, least=2, most=100, whole=True)}
+        """Return the learning rate, the penalties of factors and biases, and epochs."""
+        return {
+            "lr_all": Number(0.01), "reg_all": Number(0.05), "reg_bias": Number(0.05),
+            "n_epochs": Number(20, least=2, most=100, whole=True),
+        }  # fmt: skip
 
     def train(self, task: Task, settings: Settings, note: Note) -> None:
         """Fit once."""
@@ -302,7 +312,9 @@ class Surprise(Peer):
         frame = pandas.DataFrame({"u": data.query, "i": data.target, "r": data.score})
         reader = surprise.Reader(rating_scale=(data.score.min(), data.score.max()))
         train = surprise.Dataset.load_from_df(frame, reader).build_full_trainset()
-        model = surprise.SVD(n_factors=task.rank, random_state=task.seed, **settings).fit(train)
+        given = dict(settings)
+        bias = given.pop("reg_bias")
+        model = surprise.SVD(n_factors=task.rank, random_state=task.seed, reg_bu=bias, reg_bi=bias, **given).fit(train)
 
         def factors() -> Factors:
             q, p = data.shape
@@ -380,8 +392,8 @@ class Irspack(Peer):
     takes_features = True
 
     def knobs(self, task: Task) -> Knobs:
-        """Return the weight of the other cells, the penalty, and how far features decide."""
-        knobs: dict[str, Number | Choice] = {"alpha0": Number(0.1), "reg": Number(1e-3)}
+        """Return the weight of the other cells, the penalty, its power of frequency, and how far features decide."""
+        knobs: dict[str, Number | Choice] = {"alpha0": Number(0.1), "reg": Number(1e-3), "nu": Number(1.0, 0.1, 1.5)}
         if task.new_queries:
             return knobs | {"lambda_feature": Number(1.0)}
         return knobs | {"features": Choice((False, True)), "lambda_feature": Number(1.0)}
@@ -396,7 +408,7 @@ class Irspack(Peer):
                     more |= {f"{what}_features": matrix, f"lambda_{what}_feature": settings["lambda_feature"]}
         model = importlib.import_module("irspack").IALSRecommender(
             sp.csr_matrix(task.matrix, dtype=np.float64), n_components=task.rank, alpha0=settings["alpha0"],
-            reg=settings["reg"], n_threads=task.threads, random_seed=task.seed, **more,
+            reg=settings["reg"], nu=settings["nu"], n_threads=task.threads, random_seed=task.seed, **more,
         )  # fmt: skip
         model.start_learning()
         for _ in range(task.rounds):

@@ -124,8 +124,9 @@ def section(name: str, outcomes: list[Outcome], job: Job) -> Section:
         f"trials or {job.budget:g} s. s: seconds of training with them. best: the best "
         f"{f'MAP@10 of {search.JUDGED_QUERIES} queries' if ranking else 'RMSE'} on the test part after any round, and "
         "the seconds to it. peak MB: of the process while it trains. s to rank: the first 10 targets for the queries "
-        f"of the test part, {worker.TOP_QUERIES} at most, by the system's own way, or by NumPy on its factors where it "
-        "has none. runs agree: whether two runs with the same seed give the same scores, or their largest difference.",
+        f"of the test part, {worker.TOP_QUERIES} at most, by the system's own way, or by NumPy on its factors, on one "
+        "thread, where it has none. runs agree: whether two runs with the same seed give the same scores, or their "
+        "largest difference.",
         tables=tables, claims=_claims(name, done, ranking),
     )  # fmt: skip
 

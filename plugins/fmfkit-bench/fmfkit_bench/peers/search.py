@@ -57,8 +57,8 @@ class Judge:
         return metrics.Ranking.of(trained.top(self.queries, min(k, relevant.shape[1]), self.known), relevant)
 
     def better(self, a: float, b: float) -> bool:
-        """Tell whether one value is better than another."""
-        return a > b if self.ranking else a < b
+        """Tell whether one value is better than another; NaN is worse than any."""
+        return bool(np.isnan(b) and not np.isnan(a)) or (a > b if self.ranking else a < b)
 
 
 @attrs.define
