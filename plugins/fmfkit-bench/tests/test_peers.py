@@ -14,6 +14,7 @@ from fmfkit_bench.peers.interface import Choice, Factors, Number, Task, best_of
 from fmfkit_bench.peers.race import Outcome, section
 from fmfkit_bench.peers.search import Found, Judge, Watch
 from fmfkit_bench.peers.worker import Job, Measured
+from fmfkit_bench.sections import Section
 
 from fmfkit import FMF
 from fmfkit.cli import main
@@ -96,6 +97,21 @@ def test_fmfkit_and_a_plugins_system_run_side_by_side(toys, npz, tmp_path, given
 
 def test_generated_data_runs_too(toys):
     assert "ml10m: on the test part" in race("--shape", "ml10m", "--scale", "0.002", "--peer", "means", *SMALL)
+
+
+def test_the_file_of_a_run_that_was_ended_tells_the_command_for_what_it_holds(npz, tmp_path, monkeypatch):
+    def ended(files, names, job, limit, say):
+        yield Section("one", "one", "")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("fmfkit_bench.peers.race.run", ended)
+    first, out = npz(), tmp_path / "out.json"
+    result = CliRunner().invoke(
+        main, ["bench", "peers", str(first), "--shape", "ml10m", "--scale", "0.002", "--json", str(out)]
+    )
+    assert result.exit_code != 0
+    command = json.loads(out.read_text())["about"]["command"]
+    assert command.startswith(f"fmfkit bench peers {first.name} --rank 64")
 
 
 def test_wrong_use_exits_with_2(npz):

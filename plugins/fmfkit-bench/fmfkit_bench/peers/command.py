@@ -64,20 +64,19 @@ def command(
         trials=trials, budget=budget,
     )  # fmt: skip
     began = time.perf_counter()
-    told = [*(file.name for file in files), *(f"--shape {name} --scale {scale:g}" for name in names)]
-    told += [f"--peer '{name}'" for name in wanted]
-    told += [f"--rank {rank} --trials {trials} --budget {budget:g} --limit {limit:g} --seed {seed}"]
-    given = f"fmfkit bench peers {' '.join(told)}"
+    data = [*(file.name for file in files), *(f"--shape {name} --scale {scale:g}" for name in names)]
+    options = [f"--peer '{name}'" for name in wanted]
+    options += [f"--rank {rank} --trials {trials} --budget {budget:g} --limit {limit:g} --seed {seed}"]
     found: list[Section] = []
     with tempfile.TemporaryDirectory() as folder:
         generated = [real.write(shapes.generate(name, scale, seed), Path(folder)) for name in names]
         for section in race.run([*files, *generated], chosen, job, limit, lambda line: click.echo(line, err=True)):
             found.append(section)
             click.echo(pages.terminal(section))
-            if path:  # as it goes, so that nothing is lost
-                about = sections.about(
-                    given, threads=job.threads, rank=rank, seconds=round(time.perf_counter() - began)
-                )
+            if path:  # as it goes, so that nothing is lost; of a run that was ended, the command tells what it holds
+                given = " ".join(["fmfkit bench peers", *data[: len(found)], *options])
+                spent = round(time.perf_counter() - began)
+                about = sections.about(given, threads=job.threads, rank=rank, seconds=spent)
                 sections.write(Results("Beside other systems", about, found), path)
 
 
