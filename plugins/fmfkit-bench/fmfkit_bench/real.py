@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from fmfkit import Dataset
 from fmfkit.data import Block, Precomputed
-from fmfkit.data.loaders import load_movielens
+from fmfkit.data.loaders import load_movielens, read_svdfeature
 
 FROM_TRAINING = ("implicit", "train_links")
 """Blocks that are made from the training pairs: made anew, so that none tells of a validation part."""
@@ -86,12 +86,24 @@ def _plain(data: Dataset) -> Dataset:
 
 
 def load(path: str | os.PathLike[str], seed: int = 0) -> Real:
-    """Read an .npz file, a MovieLens folder, or a table of pairs."""
+    """Read an .npz file, a MovieLens folder, a file of SVDFeature (.feature), or a table of pairs."""
     where = Path(path)
     if where.suffix == ".npz":
         return _load_npz(where)
-    data = load_movielens(where, implicit=True) if where.is_dir() else Dataset.of(where, implicit=True)
+    if where.is_dir():
+        data = load_movielens(where, implicit=True)
+    else:
+        data = _of_svdfeature(where) if where.suffix == ".feature" else Dataset.of(where, implicit=True)
     return Real(where.stem, *data.split_random(0.1, seed))
+
+
+def _of_svdfeature(path: Path) -> Dataset:
+    read = read_svdfeature(path)
+    return Dataset.of(
+        {"query": read.query, "target": read.target, "score": read.score},
+        queries={"query": np.arange(read.X.shape[0])}, targets={"target": np.arange(read.Z.shape[0])},
+        query_blocks=[Precomputed(read.X, name="features")], target_blocks=[Precomputed(read.Z, name="features")],
+    )  # fmt: skip
 
 
 def write(shape: Shape, folder: Path) -> Path:

@@ -43,6 +43,28 @@ def test_tables_and_generated_data_are_read_too(tmp_path):
     assert data.train.implicit
 
 
+def test_files_of_svdfeature_are_read_too(tmp_path):
+    lines = [f"{k % 5} 0 2 1 {k % 6}:1 {6 + k % 2}:0.5 {k % 7}:1" for k in range(42)]
+    (tmp_path / "pairs.feature").write_text("\n".join(lines))
+    data = real.load(tmp_path / "pairs.feature")
+    assert (data.name, data.train.shape, len(data.train) + len(data.test)) == ("pairs", (6, 7), 42)
+    assert [block.title for block in data.train.queries.blocks] == ["features"]
+    arguments = [
+        "bench",
+        "paper",
+        "features",
+        "--data",
+        str(tmp_path / "pairs.feature"),
+        "--rank",
+        "4",
+        "--rounds",
+        "2",
+    ]
+    result = CliRunner().invoke(main, [*arguments, "--out", str(tmp_path / "out")])
+    assert result.exit_code == 0, result.output
+    assert "pairs: test part" in result.output
+
+
 @pytest.mark.parametrize(("positives", "cold"), [(False, True), (True, True)])
 def test_accuracy_shows_that_features_help(npz, tmp_path, positives, cold):
     command = [

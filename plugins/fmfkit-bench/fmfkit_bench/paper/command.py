@@ -37,7 +37,7 @@ SMALL = {"yahoo": 0.1, "weibo": 0.2, "flickr": 0.07, "ml10m": 0.15}
 )  # fmt: skip
 @click.option(
     "--data", multiple=True, type=click.Path(exists=True),
-    help="Real data instead: an .npz file, a table of pairs, or a MovieLens folder; may be given more than once.",
+    help="Real data instead: an .npz or .feature file, a table of pairs, or a MovieLens folder; may be given again.",
 )  # fmt: skip
 @click.option(
     "--shape", "names", multiple=True, type=click.Choice(list(cases.MAKERS)), help="Only these shapes; all by default."

@@ -49,9 +49,9 @@ def command(
 ) -> None:  # fmt: skip
     """Run fmfkit and other systems on FILES: error, time, memory, whether runs agree.
 
-    FILES are .npz files, tables of pairs, or MovieLens folders. Every system searches its settings on the same
-    validation part with the same budget, and then trains twice on all training pairs, in processes of its own.
-    Install the others with ``fmfkit-bench[peers]``, or some of them; those that are absent are skipped.
+    FILES are .npz files, tables of pairs, .feature files of SVDFeature, or MovieLens folders. Every system searches its
+    settings on the same validation part with the same budget, and then trains twice on all training pairs, in processes
+    of its own. Install the others with ``fmfkit-bench[peers]``, or some of them; those that are absent are skipped.
     """
     if not files and not names:
         raise click.UsageError("give FILES, or generated data with --shape")
