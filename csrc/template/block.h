@@ -111,9 +111,9 @@ static inline void FN(double_sums)(REAL *G, REAL *A, int64_t rows) {
 
 /* ---- a row's own feature ---- */
 
-/* Solves (x^2 A + L) delta = -(x G + L w) for a diagonal L by elimination; the matrix that is left stays symmetric, so a pivot's row has
-   all its factors.  Tells whether the answer can be trusted: along delta the bound must be least near delta, which rounding
-   in a nearly singular system may spoil. */
+/* Solves (x^2 A + L) delta = -(x G + L w) for a diagonal L by elimination; the matrix that is left stays symmetric, so a
+   pivot's row has all its factors.  Tells whether the answer can be trusted: along delta the bound must be least near delta,
+   which rounding in a nearly singular system may spoil. */
 static inline int FN(solve_row)(const REAL *G, const REAL *A, REAL x, const REAL *L, const REAL *w, int64_t size,
                                 REAL *delta) {
     REAL full[B * B], right[B], given[B], inverse[B];
