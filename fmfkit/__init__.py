@@ -11,63 +11,97 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = _version("fmfkit")
 
-_HOME = {
-    "Problem": "fmfkit.problem",
-    "fit": "fmfkit.fitting",
-    "RoundEvent": "fmfkit.fitting",
-    "Model": "fmfkit.model",
-    "FMF": "fmfkit.front",
-    "Negatives": "fmfkit.front",
-    "Recommender": "fmfkit.recommender",
-    "Dataset": "fmfkit.data",
-    "State": "fmfkit.state",
-    "RoundRecord": "fmfkit.state",
-    "RoundReport": "fmfkit.state",
-    "Quantiles": "fmfkit.state",
-    "Loss": "fmfkit.interfaces",
-    "Regularizer": "fmfkit.interfaces",
-    "PartitionScheduler": "fmfkit.interfaces",
-    "Partition": "fmfkit.interfaces",
-    "Solver": "fmfkit.interfaces",
-    "Spec": "fmfkit.hookspecs",
-    "hookimpl": "fmfkit.hookspecs",
-    "get_registry": "fmfkit.registry",
-    "build_info": "fmfkit._native",
-    "get_include": "fmfkit.native",
+_HOMES = {
+    "fmfkit.recommend.fmf": ("FMF",),
+    "fmfkit.recommend.settings": ("Settings",),
+    "fmfkit.recommend.recommender": ("Recommender",),
+    "fmfkit.recommend.recipe": ("Recipe",),
+    "fmfkit.recommend.evaluation": ("Metric",),
+    "fmfkit.data": ("Dataset",),
+    "fmfkit.problem": ("Features", "Objective", "Observations", "Penalties", "Penalty", "Problem"),
+    "fmfkit.training.loop": ("fit",),
+    "fmfkit.training.events": ("RoundEvent",),
+    "fmfkit.training.state": ("State",),
+    "fmfkit.training.records": ("Quantiles", "RoundRecord", "RoundReport"),
+    "fmfkit.model.model": ("Model",),
+    "fmfkit.interfaces": ("Loss", "Partition", "PartitionScheduler", "Regularizer", "Solver"),
+    "fmfkit.plugins.hookspecs": ("Spec", "hookimpl"),
+    "fmfkit.plugins.registry": ("get_registry",),
+    "fmfkit._kernels.library": ("build_info",),
+    "fmfkit.native": ("get_include",),
 }
-_MODULES = (
-    "callbacks", "data", "errors", "losses", "metrics", "native", "regularizers", "schedulers", "solvers", "testing",
-)  # fmt: skip
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
+_MODULES = {
+    "callbacks": "fmfkit.training.callbacks",
+    "evaluation": "fmfkit.recommend.evaluation",
+    "data": "fmfkit.data",
+    "errors": "fmfkit.errors",
+    "losses": "fmfkit.losses",
+    "metrics": "fmfkit.metrics",
+    "native": "fmfkit.native",
+    "regularizers": "fmfkit.regularizers",
+    "schedulers": "fmfkit.schedulers",
+    "search": "fmfkit.search",
+    "solvers": "fmfkit.solvers",
+    "testing": "fmfkit.testing",
+    "typing": "fmfkit.typing",
+}
 
-__all__ = [  # noqa: RUF022 - by theme
-    "FMF", "Negatives", "Recommender", "Dataset",
-    "Problem", "fit", "Model", "State", "RoundRecord", "RoundReport", "RoundEvent", "Quantiles",
-    "losses", "regularizers", "schedulers", "solvers", "callbacks", "data", "metrics", "errors", "native", "testing",
-    "Loss", "Regularizer", "PartitionScheduler", "Partition", "Solver",
-    "Spec", "hookimpl", "get_registry", "build_info", "get_include",
-]  # fmt: skip
+__all__ = [
+    *_HOME,
+    *_MODULES,
+]
 
 if TYPE_CHECKING:
-    from fmfkit import callbacks, data, errors, losses, metrics, native, regularizers, schedulers, solvers, testing
-    from fmfkit._native import build_info
-    from fmfkit.data import Dataset
-    from fmfkit.fitting import RoundEvent, fit
-    from fmfkit.front import FMF, Negatives
-    from fmfkit.hookspecs import Spec, hookimpl
-    from fmfkit.interfaces import Loss, Partition, PartitionScheduler, Regularizer, Solver
-    from fmfkit.model import Model
-    from fmfkit.native import get_include
-    from fmfkit.problem import Problem
-    from fmfkit.recommender import Recommender
-    from fmfkit.registry import get_registry
-    from fmfkit.state import Quantiles, RoundRecord, RoundReport, State
+    from fmfkit import data as data
+    from fmfkit import errors as errors
+    from fmfkit import losses as losses
+    from fmfkit import metrics as metrics
+    from fmfkit import native as native
+    from fmfkit import regularizers as regularizers
+    from fmfkit import schedulers as schedulers
+    from fmfkit import search as search
+    from fmfkit import solvers as solvers
+    from fmfkit import testing as testing
+    from fmfkit import typing as typing
+    from fmfkit._kernels.library import build_info as build_info
+    from fmfkit.data import Dataset as Dataset
+    from fmfkit.interfaces import Loss as Loss
+    from fmfkit.interfaces import Partition as Partition
+    from fmfkit.interfaces import PartitionScheduler as PartitionScheduler
+    from fmfkit.interfaces import Regularizer as Regularizer
+    from fmfkit.interfaces import Solver as Solver
+    from fmfkit.model.model import Model as Model
+    from fmfkit.native import get_include as get_include
+    from fmfkit.plugins.hookspecs import Spec as Spec
+    from fmfkit.plugins.hookspecs import hookimpl as hookimpl
+    from fmfkit.plugins.registry import get_registry as get_registry
+    from fmfkit.problem import Features as Features
+    from fmfkit.problem import Objective as Objective
+    from fmfkit.problem import Observations as Observations
+    from fmfkit.problem import Penalties as Penalties
+    from fmfkit.problem import Penalty as Penalty
+    from fmfkit.problem import Problem as Problem
+    from fmfkit.recommend import evaluation as evaluation
+    from fmfkit.recommend.evaluation import Metric as Metric
+    from fmfkit.recommend.fmf import FMF as FMF
+    from fmfkit.recommend.recipe import Recipe as Recipe
+    from fmfkit.recommend.recommender import Recommender as Recommender
+    from fmfkit.recommend.settings import Settings as Settings
+    from fmfkit.training import callbacks as callbacks
+    from fmfkit.training.events import RoundEvent as RoundEvent
+    from fmfkit.training.loop import fit as fit
+    from fmfkit.training.records import Quantiles as Quantiles
+    from fmfkit.training.records import RoundRecord as RoundRecord
+    from fmfkit.training.records import RoundReport as RoundReport
+    from fmfkit.training.state import State as State
 
 
 def __getattr__(name: str) -> Any:
     if name in _HOME:
         value = getattr(importlib.import_module(_HOME[name]), name)
     elif name in _MODULES:
-        value = importlib.import_module(f"fmfkit.{name}")
+        value = importlib.import_module(_MODULES[name])
     else:
         raise AttributeError(f"module 'fmfkit' has no attribute {name!r}")
     globals()[name] = value

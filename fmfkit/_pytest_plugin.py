@@ -11,13 +11,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options."""
     group = parser.getgroup("fmfkit", "conformance of fmfkit plugins")
     group.addoption(
-        "--fmfkit-plugin", action="append", default=[], metavar="NAME",
+        "--fmfkit-plugin",
+        action="append",
+        default=[],
+        metavar="NAME",
         help="check the components of this installed plugin; may be given again",
-    )  # fmt: skip
+    )
     group.addoption(
-        "--fmfkit-expect-failure", action="append", default=[], metavar="CHECK=REASON",
+        "--fmfkit-expect-failure",
+        action="append",
+        default=[],
+        metavar="CHECK=REASON",
         help="a check that is known to fail, and why; may be given again",
-    )  # fmt: skip
+    )
 
 
 def pytest_generate_tests(metafunc: Any) -> None:

@@ -24,7 +24,7 @@ class DivergedError(ArithmeticError):
 
 
 class ConfigError(ValueError):
-    """A configuration file has mistakes; the message lists all of them, each with its place."""
+    """A configuration file has errors; the message lists all of them, each with its location."""
 
 
 class DataError(ValueError):
@@ -32,10 +32,16 @@ class DataError(ValueError):
 
 
 class ModelFileError(ValueError):
-    """A file is no model, or one that was damaged, or that needs something which is not there."""
+    """A file is no model, or a damaged one, or it needs something that is not installed."""
 
 
 __all__ = [
-    "ConfigError", "DataError", "DivergedError", "IncompatibleError", "ModelFileError", "PluginContractError",
-    "PluginLoadError", "UnknownNameError",
-]  # fmt: skip
+    "ConfigError",
+    "DataError",
+    "DivergedError",
+    "IncompatibleError",
+    "ModelFileError",
+    "PluginContractError",
+    "PluginLoadError",
+    "UnknownNameError",
+]

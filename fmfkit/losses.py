@@ -7,13 +7,15 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
-from fmfkit.interfaces import Loss, Reals
+from fmfkit.interfaces import Loss
+from fmfkit.typing import Reals
 
 
 @attrs.frozen
 class Square(Loss):
-    """(s - y)², for scores on a scale: g = 2 (s - y), beta = 2."""
+    """(s - y)², for ratings on a scale: g = 2 (s - y), beta = 2."""
 
+    beta = 2.0
     calibrated: ClassVar[bool] = True
 
     def value(self, score: Reals, y: Reals) -> Reals:
@@ -39,6 +41,8 @@ class Square(Loss):
 class Logistic(Loss):
     """ln(1 + e^s) - y s, for y between 0 and 1: g = σ(s) - y, beta = 1/4."""
 
+    beta = 0.25
+    metrics: ClassVar[tuple[str, ...]] = ("log_loss", "auc")
     calibrated: ClassVar[bool] = True
 
     def value(self, score: Reals, y: Reals) -> Reals:
@@ -49,20 +53,22 @@ class Logistic(Loss):
         """σ(s) - y."""
         return self.link(score) - y
 
-    def curvature(self, score: Reals, y: Reals) -> float:
-        """Return 1/4, the largest second derivative."""
-        return 0.25
+    def curvature(self, score: Reals, y: Reals) -> Reals:
+        """Return (σ(s) - 1/2) / s, never above 1/4: the tightest bound at s (Jaakkola and Jordan)."""
+        near = np.abs(score) < 0.01
+        safe = np.where(near, score.dtype.type(1), score)
+        return np.where(near, 0.25 - np.square(score) / 48, np.tanh(safe / 2) / (2 * safe)).astype(score.dtype)
 
     def link(self, score: Reals) -> Reals:
         """σ(s), the probability of a match."""
         with np.errstate(over="ignore"):
             return 1 / (1 + np.exp(-score))
 
-    def check_targets(self, y: Reals) -> None:
+    def check_y(self, y: Reals) -> None:
         """Refuse y outside [0, 1]."""
         if y.size and (y.min() < 0 or y.max() > 1):
             raise ValueError(
-                f"scores: the logistic loss takes y between 0 and 1, got values from {y.min():g} to {y.max():g}; "
+                f"y: the logistic loss takes y between 0 and 1, got values from {y.min():g} to {y.max():g}; "
                 "map the labels to 0 and 1, or use losses.Square()"
             )
 

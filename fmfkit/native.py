@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fmfkit.errors import PluginContractError
-from fmfkit.interfaces import Reals
+from fmfkit.typing import Reals
 
 MAJOR, MINOR = 1, 0
 """The version of the interface; a table of another major version is refused."""
@@ -32,11 +32,17 @@ class _LossTable(ctypes.Structure):
     """fmfkit_loss of fmfkit.h."""
 
     _fields_: ClassVar = [
-        ("magic", ctypes.c_uint32), ("abi_major", ctypes.c_uint16), ("abi_minor", ctypes.c_uint16),
-        ("struct_size", ctypes.c_uint64), ("params_size", ctypes.c_uint64),
-        *((f"{name}_{precision}", ctypes.c_void_p) for precision in ("f32", "f64")
-          for name in ("value", "gradient", "bend")),
-    ]  # fmt: skip
+        ("magic", ctypes.c_uint32),
+        ("abi_major", ctypes.c_uint16),
+        ("abi_minor", ctypes.c_uint16),
+        ("struct_size", ctypes.c_uint64),
+        ("params_size", ctypes.c_uint64),
+        *(
+            (f"{name}_{precision}", ctypes.c_void_p)
+            for precision in ("f32", "f64")
+            for name in ("value", "gradient", "bend")
+        ),
+    ]
 
 
 class _RegularizerTable(ctypes.Structure):
@@ -45,7 +51,7 @@ class _RegularizerTable(ctypes.Structure):
     _fields_: ClassVar = [
         *_LossTable._fields_[:5],
         *((f"{name}_{precision}", ctypes.c_void_p) for precision in ("f32", "f64") for name in ("T", "penalty")),
-    ]  # fmt: skip
+    ]
 
 
 @attrs.frozen(eq=False, kw_only=True)

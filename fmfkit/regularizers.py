@@ -1,52 +1,24 @@
-"""The built-in regularizers, and how a problem combines them."""
+"""The built-in regularizers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal
-
 import attrs
 import numpy as np
-from attrs import validators
 
-from fmfkit.interfaces import Reals, Regularizer
-from fmfkit.registry import resolve
-
-
-def _strength(instance: Any, attribute: attrs.Attribute[float], value: float) -> None:
-    if not 0 <= value < np.inf:
-        raise ValueError(f"{attribute.name}: expected a finite number of at least 0, got {value!r}")
-
-
-def _regularizer(given: Regularizer | str) -> Regularizer:
-    return resolve("regularizer", given)
-
-
-def _floats(blocks: Mapping[str, float]) -> dict[str, float]:
-    return {name: float(factor) for name, factor in blocks.items()}
+from fmfkit.arguments import not_negative
+from fmfkit.interfaces import Regularizer
+from fmfkit.typing import Reals
 
 
 @attrs.frozen(kw_only=True)
 class ElasticNet(Regularizer):
     """strength · (l1 |w| + l2/2 w²).
 
-    With ``scale="observations"`` (the default) l1 and l2 are per observation; the paper's setting, the same for every
-    feature, is ``ElasticNet(l1=0.1, l2=1.0, scale="uniform")``. With ``growth`` above 0 both grow with the latent
-    dimension.
+    The paper's setting is ``Penalty(ElasticNet(l1=0.1, l2=1.0), scale="uniform")``.
     """
 
-    l1: float = attrs.field(default=0.0, converter=float, validator=_strength)
-    l2: float = attrs.field(default=0.1, converter=float, validator=_strength)
-    scale: Literal["observations", "uniform"] = attrs.field(
-        default="observations", validator=validators.in_(("observations", "uniform"))
-    )
-    blocks: Mapping[str, float] = attrs.field(
-        factory=dict,
-        converter=_floats,
-        validator=validators.deep_mapping(validators.instance_of(str), _strength),
-        hash=False,
-    )
-    growth: float = attrs.field(default=0.0, converter=float, validator=_strength)
+    l1: float = attrs.field(default=0.0, converter=float, validator=not_negative)
+    l2: float = attrs.field(default=0.1, converter=float, validator=not_negative)
 
     def penalty(self, w: Reals, strength: float | Reals = 1.0) -> Reals:
         """strength · (l1 |w| + l2/2 w²)."""
@@ -62,18 +34,4 @@ class ElasticNet(Regularizer):
         return np.where(curvature > 0, d, np.where(a > 0, -w, 0))
 
 
-@attrs.frozen(kw_only=True)
-class Regularization:
-    """A regularizer for each part of a model: P and Q, and the biases, which take their side's unless given."""
-
-    P: Regularizer = attrs.field(factory=ElasticNet, converter=_regularizer)
-    Q: Regularizer = attrs.field(factory=ElasticNet, converter=_regularizer)
-    query_bias: Regularizer = attrs.field(
-        default=attrs.Factory(lambda self: self.P, takes_self=True), converter=_regularizer
-    )
-    target_bias: Regularizer = attrs.field(
-        default=attrs.Factory(lambda self: self.Q, takes_self=True), converter=_regularizer
-    )
-
-
-__all__ = ["ElasticNet", "Regularization"]
+__all__ = ["ElasticNet"]

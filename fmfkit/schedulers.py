@@ -7,11 +7,12 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
-from fmfkit.checks import whole
+from fmfkit._kernels.balance import balance
+from fmfkit.arguments import whole
 from fmfkit.errors import PluginContractError
 from fmfkit.interfaces import Partition, PartitionScheduler
-from fmfkit.problem import Features
-from fmfkit.registry import resolve
+from fmfkit.plugins.registry import resolve
+from fmfkit.problem.features import Features
 
 
 def _size(given: int) -> int:
@@ -55,13 +56,11 @@ class SizeBalanced(PartitionScheduler):
 
     def partition(self, features: Features, round: int, rng: np.random.Generator) -> Partition:
         """Deal the features out by size."""
-        from fmfkit import _native
-
         sizes = features.column_sizes
         sets = max(1, -(-features.cols // self.size))
         shuffled = rng.permutation(features.cols)  # so that features of one size fall to other sets each round
         order = shuffled[np.argsort(-sizes[shuffled], kind="stable")].astype(np.int32)
-        set_of = _native.balance(order, sizes, sets)[order]
+        set_of = balance(order, sizes, sets)[order]
         offsets = np.concatenate([[0], np.cumsum(np.bincount(set_of, minlength=sets))])
         return Partition(order[np.argsort(set_of, kind="stable")], offsets)
 

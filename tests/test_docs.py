@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from fmfkit import hookspecs, interfaces
+from fmfkit import interfaces
 from fmfkit.native import NativeLoss, NativeRegularizer
-from fmfkit.registry import KINDS
+from fmfkit.plugins import hookspecs
+from fmfkit.plugins.registry import KINDS
 from fmfkit.testing.running import CHECKS
 from fmfkit.testing.verdict import law
 

@@ -58,7 +58,7 @@ def test_square_offset_is_the_weighted_mean_and_logistic_s_is_zero():
 
 def test_logistic_refuses_targets_outside_0_and_1():
     with pytest.raises(ValueError, match=r"between 0 and 1, got values from -1 to 1"):
-        losses.Logistic().check_targets(np.array([-1.0, 1.0]))
+        losses.Logistic().check_y(np.array([-1.0, 1.0]))
 
 
 def test_losses_of_the_same_kind_are_equal_and_have_short_reprs():

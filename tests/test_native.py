@@ -1,166 +1,288 @@
-import os
-import subprocess
-import sys
-import types
+"""The door for native losses and regularizers: what is refused, and that solvers agree with NumPy."""
 
+import ctypes
+import functools
+
+import attrs
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from numpy_plugins import NumpyRidge
+from problems import Case
 
-import fmfkit
-from fmfkit import _native, losses
-from fmfkit.problem import Pairs
+from fmfkit import Loss, fit, get_include, solvers
+from fmfkit.errors import PluginContractError
+from fmfkit.native import MAJOR, NativeLoss, NativeRegularizer, _LossTable
 
 
-def run(code, **environ):
-    return subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, env={**os.environ, **environ}
+def functions(gradient=2.0):
+    """Return ctypes functions of the square loss, and their addresses."""
+    kept, addresses = [], {}
+    for suffix, real in (("f32", ctypes.c_float), ("f64", ctypes.c_double)):
+        kind = ctypes.CFUNCTYPE(None, *[ctypes.POINTER(real)] * 3, ctypes.c_int64, ctypes.c_void_p)
+
+        def value(s, y, out, n, params):
+            for t in range(n):
+                out[t] = (s[t] - y[t]) ** 2
+
+        def slope(s, y, out, n, params):
+            for t in range(n):
+                out[t] = gradient * (s[t] - y[t])
+
+        for name, function in (("value", value), ("gradient", slope)):
+            kept.append(kind(function))
+            addresses[f"{name}_{suffix}"] = ctypes.cast(kept[-1], ctypes.c_void_p).value
+    return kept, addresses
+
+
+class NativeSquare(Loss):
+    """The square loss by function pointers."""
+
+    kept, addresses = functions()
+
+    def value(self, score, y):
+        assert score.size <= 3, "solvers must call the native functions"  # problems try the loss on three pairs
+        return (score - y) ** 2
+
+    def gradient(self, score, y):
+        assert score.size <= 3, "solvers must call the native functions"
+        return 2 * (score - y)
+
+    def curvature(self, score, y):
+        return 2.0
+
+    @property
+    def native(self):
+        return NativeLoss.of_functions(beta=2.0, owner=self.kept, **self.addresses)
+
+
+@pytest.mark.parametrize(
+    "solver", [solvers.Panel(), solvers.PL2M(), solvers.L2M(), solvers.Naive(), solvers.SGD()], ids=repr
+)
+@pytest.mark.parametrize("weights", [False, True])
+def test_solvers_call_native_losses_as_they_do_built_in_ones(solver, weights):
+    case = Case(weights=weights, dtype="float64")
+    built_in, native = (
+        fit(case.build(loss=loss, offset=0.0), solver=solver, rounds=3, threads=1)
+        for loss in ("square", NativeSquare())
+    )
+    np.testing.assert_allclose(native.P, built_in.P, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(
+        [record.objective for record in native.history], [record.objective for record in built_in.history], rtol=1e-9
     )
 
 
-def test_build_info_tells_version_isa_openmp_and_compiler():
-    info = fmfkit.build_info()
-    assert info["version"] == fmfkit.__version__
-    assert info["isa"] in info["isa_available"]
-    assert info["isa_available"][0] == "v2"
-    assert info["openmp"] is None or info["openmp"] > 200000
-    assert info["compiler"].split()[0] in ("gcc", "clang")
+def table(**changes):
+    kept, addresses = functions()
+    made = _LossTable(NativeLoss.magic, MAJOR, 0, ctypes.sizeof(_LossTable), 0)
+    for name, address in addresses.items():
+        setattr(made, name, address)
+    for name, value in changes.items():
+        setattr(made, name, value)
+    return made, kept
 
 
-FIT = """
-import numpy as np, fmfkit
-rng = np.random.default_rng(0)
-i, j = np.divmod(rng.permutation(2000)[:700], 40)
-for loss, y in (("square", rng.normal(size=700)), ("logistic", rng.random(700))):
-    for dtype in ("float32", "float64"):
-        problem = fmfkit.Problem.from_coo(i, j, y, X=rng.normal(size=(50, 9)), rank=3, loss=loss, dtype=dtype)
-        print(fmfkit.build_info()["isa"], repr(fmfkit.fit(problem, rounds=3, threads=2).history[-1].objective))
-"""
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"magic": 7}, "no table of fmfkit.h is there: it begins with 0x00000007"),
+        ({"abi_major": MAJOR + 1}, rf"the table is of version {MAJOR + 1}\.0 of the interface"),
+        ({"struct_size": 40}, "the table has 40 bytes"),
+        ({"gradient_f32": None}, "functions are missing: gradient_f32"),
+        ({"params_size": 8}, "the functions read 8 bytes of parameters, 0 were given"),
+    ],
+)
+def test_tables_that_cannot_be_called_are_refused(changes, message):
+    made, kept = table(**changes)
+    with pytest.raises(PluginContractError, match=message):
+        NativeLoss(ctypes.addressof(made), beta=2.0, owner=kept)
 
 
-def test_every_available_isa_can_be_chosen_and_they_agree():
-    results = {}
-    for isa in fmfkit.build_info()["isa_available"]:
-        done = run(FIT, FMFKIT_ISA=isa)
-        assert done.returncode == 0, done.stderr
-        rows = [line.split() for line in done.stdout.splitlines()]
-        assert {row[0] for row in rows} == {isa}
-        results[isa] = [float(row[1]) for row in rows]
-    for objectives in results.values():
-        np.testing.assert_allclose(objectives, results["v2"], rtol=1e-5)
+def test_a_null_table_and_one_of_another_kind_are_refused():
+    with pytest.raises(PluginContractError, match="the address is NULL"):
+        NativeLoss(0, beta=2.0)
+    made, kept = table()
+    with pytest.raises(PluginContractError, match="NativeRegularizer: no table"):
+        NativeRegularizer(ctypes.addressof(made), owner=kept)
 
 
-def test_an_isa_that_is_not_there_is_refused_with_those_that_are():
-    done = run("import fmfkit; fmfkit.build_info()", FMFKIT_ISA="v9")
-    assert "FMFKIT_ISA='v9': this build on this processor has v2" in done.stderr
+def native_regularizer(step, cost):
+    """Return a regularizer of functions in double precision."""
+    real = ctypes.POINTER(ctypes.c_double)
+    kept = [ctypes.CFUNCTYPE(None, *[real] * 5, ctypes.c_int64, ctypes.c_void_p)(step)]
+    kept.append(ctypes.CFUNCTYPE(None, *[real] * 3, ctypes.c_int64, ctypes.c_void_p)(cost))
+    T, penalty = (ctypes.cast(function, ctypes.c_void_p).value for function in kept)
+    return NativeRegularizer.of_functions(T_f32=T, T_f64=T, penalty_f32=penalty, penalty_f64=penalty, owner=kept)
 
 
-def test_threads_come_from_the_argument_else_the_environment_else_the_processors(monkeypatch):
-    assert _native.resolve_threads(3) == 3
-    monkeypatch.setenv("OMP_NUM_THREADS", "5,2")
-    assert _native.resolve_threads(None) == 5
-    for nonsense in ("nonsense", "²", "-1"):
-        monkeypatch.setenv("OMP_NUM_THREADS", nonsense)
-        assert _native.resolve_threads(None) >= 1
-    monkeypatch.setenv("OMP_NUM_THREADS", "99999999999")
-    assert _native.resolve_threads(None) == 1024
-    monkeypatch.delenv("OMP_NUM_THREADS")
-    assert _native.resolve_threads(None) == len(os.sched_getaffinity(0))
+@functools.cache
+def native_ridge():
+    def step(x, y, w, strength, d, n, params):
+        for k in range(n):
+            d[k] = -(x[k] + 0.1 * strength[k] * w[k]) / (y[k] + 0.1 * strength[k])
+
+    def cost(w, strength, out, n, params):
+        for k in range(n):
+            out[k] = strength[k] * 0.05 * w[k] ** 2
+
+    return native_regularizer(step, cost)
 
 
-FORK = """
-import os, sys, warnings
-import numpy as np, fmfkit
-rng = np.random.default_rng(0)
-i, j = np.divmod(np.arange(40_000), 40)
-problem = fmfkit.Problem.from_coo(i, j, rng.normal(size=40_000), rank=4)
-parent = fmfkit.fit(problem, rounds=2, threads=2)
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore", DeprecationWarning)
-    child = os.fork()
-if child == 0:
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        model = fmfkit.fit(problem, rounds=2, threads=2)
-    same = model.P.tobytes() == parent.P.tobytes()
-    told = fmfkit.build_info()["openmp"] is None or sum("forked" in str(w.message) for w in caught) == 1
-    os._exit(0 if same and told else 1)
-sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-"""
+class NativeRidge(NumpyRidge):
+    @property
+    def native(self):
+        return native_ridge()
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork()")
-def test_a_child_forked_after_openmp_ran_does_not_hang_and_gets_the_same_result():
-    done = run(FORK)
-    assert done.returncode == 0, done.stderr
+@pytest.mark.parametrize("solver", [solvers.PL2M(), solvers.L2M(), solvers.Naive()], ids=str)
+def test_a_native_regularizer_is_told_the_strength_of_the_dimension(solver):
+    case = Case(growth=0.8, rank=4)
+    theirs, ours = (case.build(penalty=case.penalty(kind)) for kind in (NativeRidge(), NumpyRidge(0.1)))
+    first, second = (fit(problem, solver=solver, rounds=3, threads=1) for problem in (theirs, ours))
+    np.testing.assert_allclose(first.P, second.P, atol=1e-9)
+    assert first.history[-1].objective == pytest.approx(second.history[-1].objective, rel=1e-9)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_buffers_of_another_precision_or_order_are_refused(dtype):
-    with pytest.raises(TypeError, match="expected an array of float64, got float32"):
-        _native._void(np.zeros(3, np.float32), np.dtype("float64"))
-    with pytest.raises((BufferError, ValueError, TypeError), match="contiguous"):
-        _native._void(np.zeros((4, 4), dtype).T[1:], np.dtype(dtype))
-    frozen = np.zeros(3, dtype)
-    frozen.flags.writeable = False
-    with pytest.raises((BufferError, ValueError), match="read-only"):
-        _native._void(frozen, np.dtype(dtype), writable=True)
+def test_native_functions_take_numbers_and_arrays_of_any_shape():
+    def step(x, y, w, strength, d, n, params):
+        for k in range(n):
+            d[k] = -strength[k] * x[k]
+
+    def cost(w, strength, out, n, params):
+        for k in range(n):
+            out[k] = strength[k] * w[k]
+
+    made = native_regularizer(step, cost)
+    ones = np.ones((4, 3))
+    np.testing.assert_array_equal(made.T(ones, ones, ones, 2.0), -2 * ones)
+    np.testing.assert_array_equal(made.penalty(ones, 2.0), 2 * ones)
 
 
-def test_pointers_beyond_2_to_the_31_are_followed(tmp_path):
-    """A row whose pairs stand past 2³¹, in files that are holes up to there."""
-    n = 2**31 + 8
-    arrays = {
-        name: np.memmap(tmp_path / name, dtype, "w+", shape=(n,))
-        for name, dtype in (("other", np.int32), ("y", np.float32), ("score", np.float32))
+def test_the_header_is_where_it_says_and_agrees_with_the_tables(tmp_path):
+    import shutil
+    import subprocess
+
+    if shutil.which("gcc") is None:
+        pytest.skip("there is no gcc")
+    (tmp_path / "sizes.c").write_text(
+        '#include <stdio.h>\n#include "fmfkit.h"\n'
+        'int main(void) { printf("%zu %zu %d %u", sizeof(fmfkit_loss), sizeof(fmfkit_regularizer), FMFKIT_ABI_MAJOR,'
+        " FMFKIT_LOSS_MAGIC); return 0; }\n"
+    )
+    options = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", f"-I{get_include()}"]
+    subprocess.run(["gcc", *options, "sizes.c", "-o", "sizes"], cwd=tmp_path, check=True)
+    told = subprocess.run([tmp_path / "sizes"], capture_output=True, text=True, check=True).stdout.split()
+    sizes = [ctypes.sizeof(kind.table_type) for kind in (NativeLoss, NativeRegularizer)]
+    assert told == [*map(str, sizes), str(MAJOR), str(NativeLoss.magic)]
+
+
+def test_the_headers_functions_are_exact(tmp_path):
+    import shutil
+    import subprocess
+
+    if shutil.which("gcc") is None:
+        pytest.skip("there is no gcc")
+    (tmp_path / "f.c").write_text(
+        '#include "fmfkit.h"\n'
+        + "".join(
+            f"void {name}_{suffix}(const {real} *x, {real} *out, long n)"
+            f" {{ for (long t = 0; t < n; t++) out[t] = fmfkit_{name}_{suffix}(x[t]); }}\n"
+            for name in ("exp", "softplus", "sigmoid")
+            for suffix, real in (("f32", "float"), ("f64", "double"))
+        )
+    )
+    command = ["gcc", "-O3", "-shared", "-fPIC", f"-I{get_include()}", "f.c", "-o", "f.so"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    library = ctypes.CDLL(str(tmp_path / "f.so"))
+    wanted = {
+        "exp": np.exp,
+        "softplus": lambda x: np.logaddexp(0, x),
+        "sigmoid": lambda x: np.exp(-np.logaddexp(0, -x)),
     }
-    arrays["other"][-3:] = [1, 0, 1]
-    arrays["y"][-3:] = [1.0, 2.0, 3.0]
-    pairs = Pairs(
-        rows=2, ptr=np.array([0, n - 3, n]), other=arrays["other"], y=arrays["y"], weight=None, chunk=np.array([1, 2])
-    )
-    own, other = np.zeros((2, 8), np.float32), np.zeros((2, 8), np.float32)
-    own[1, 0], other[:, 0] = 2.0, [1.0, 3.0]
-    problem = types.SimpleNamespace(dtype=np.dtype("float32"), loss=losses.Square(), offset=0.5)
-    loss = _native.scores(problem, types.SimpleNamespace(pairs=pairs), own, other, arrays["score"], 1)
-    np.testing.assert_allclose(arrays["score"][-3:], [5.5, 0.5, 3.5])
-    assert loss == pytest.approx(5.5**2 + 0.5**2 + 3.5**2)
+    for suffix, dtype, close in (("f32", np.float32, 5e-7), ("f64", np.float64, 2e-15)):
+        x = np.concatenate([np.linspace(-80, 80, 4001), np.linspace(-1, 1, 2001)]).astype(dtype)
+        for name, exact in wanted.items():
+            out = np.empty_like(x)
+            getattr(library, f"{name}_{suffix}")(
+                ctypes.c_void_p(x.ctypes.data), ctypes.c_void_p(out.ctypes.data), ctypes.c_long(len(x))
+            )
+            np.testing.assert_allclose(out, exact(x.astype(np.float64)), rtol=close * 4, atol=close / 1e20)
 
 
-@given(sizes=st.lists(st.integers(0, 100), min_size=1, max_size=60), sets=st.integers(1, 10))
-def test_balance_always_gives_to_the_lightest_set(sizes, sets):
-    order = np.argsort(-np.array(sizes), kind="stable").astype(np.int32)
-    set_of = _native.balance(order, np.array(sizes, np.int64), sets)
-    load = [0] * sets
-    for feature in order:
-        lightest = min(range(sets), key=lambda s: (load[s], s))
-        assert set_of[feature] == lightest
-        load[lightest] += sizes[feature]
+@attrs.define
+class MutableSquare(NativeSquare):
+    """A native loss without a hash, whose parameters may change."""
+
+    factor: float = 2.0
+    extra: dict = attrs.field(factory=dict)
+
+    def value(self, score, y):
+        return self.factor / 2 * (score - y) ** 2
+
+    def gradient(self, score, y):
+        return self.factor * (score - y)
+
+    def curvature(self, score, y):
+        return self.factor
+
+    @property
+    def native(self):
+        kept, addresses = functions(self.factor)
+        return NativeLoss.of_functions(beta=self.factor, owner=kept, params=bytes(64), **addresses)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@given(n=st.integers(1, 70), seed=st.integers(0, 99))
-def test_logistic_values_are_exact_at_every_length(dtype, n, seed):
-    rng = np.random.default_rng(seed)
-    y, score = rng.random(n).astype(dtype), (rng.normal(size=n) * rng.choice([0.1, 5, 60])).astype(dtype)
-    stride = 32 // np.dtype(dtype).itemsize
-    own, other = np.zeros((1, stride), dtype), np.zeros((n, stride), dtype)
-    own[0, 0], other[:, 0] = 1, score
-    pairs = Pairs(
-        rows=1, ptr=np.array([0, n]), other=np.arange(n, dtype=np.int32), y=y, weight=None, chunk=np.array([0, 1])
-    )
-    problem = types.SimpleNamespace(dtype=np.dtype(dtype), loss=losses.Logistic(), offset=0.0)
-    total = _native.scores(problem, types.SimpleNamespace(pairs=pairs), own, other, np.empty(n, dtype), 1)
-    exact = losses.Logistic().value(score.astype(np.float64), y.astype(np.float64)).sum()
-    assert total == pytest.approx(
-        exact, rel=1e-6 if dtype == "float32" else 1e-13, abs=1e-6 if dtype == "float32" else 1e-13
-    )
+@attrs.define
+class MutableRidge(NumpyRidge):
+    """A native regularizer without a hash."""
+
+    table: np.ndarray = attrs.field(factory=lambda: np.zeros(3), eq=False)
+
+    @property
+    def native(self):
+        return fresh_ridge(self.l2)
 
 
-@given(keys=st.lists(st.one_of(st.integers(0, 40), st.integers(0, 2**64 - 1)), max_size=3000))
-def test_keys_are_numbered_as_they_come(keys):
-    number_of, first = _native.number_keys(np.array(keys, np.uint64))
-    known = {key: n for n, key in enumerate(dict.fromkeys(keys))}
-    assert number_of.tolist() == [known[key] for key in keys]
-    assert [keys[place] for place in first] == list(known)
+def fresh_ridge(l2):
+    def step(x, y, w, strength, d, n, params):
+        for k in range(n):
+            d[k] = -(x[k] + l2 * strength[k] * w[k]) / (y[k] + l2 * strength[k])
+
+    def cost(w, strength, out, n, params):
+        for k in range(n):
+            out[k] = strength[k] * l2 / 2 * w[k] ** 2
+
+    return native_regularizer(step, cost)
+
+
+ALL_SOLVERS = [solvers.Panel(), solvers.PL2M(), solvers.L2M(), solvers.Naive(), solvers.SGD()]
+
+
+@pytest.mark.parametrize("solver", ALL_SOLVERS, ids=str)
+def test_native_losses_without_a_hash_train_right_and_changes_of_them_count(solver):
+    case = Case(dtype="float64")
+    loss = MutableSquare()
+    with pytest.raises(TypeError):
+        hash(loss)
+    problem = case.build(loss=loss, offset=0.0)
+    for factor in (2.0, 0.5):
+        loss.factor = factor
+        garbage = [bytes(100_000) for _ in range(50)]  # what was freed is written over
+        native = fit(problem, solver=solver, rounds=3, threads=1)
+        del garbage
+        weighed = case.build(offset=0.0, weight=np.full(problem.pairs, factor / 2))
+        penalty = case.penalty() if factor == 2.0 else None
+        if penalty is not None:
+            expected = fit(weighed.replace(penalty=penalty), solver=solver, rounds=3, threads=1)
+            np.testing.assert_allclose(native.P, expected.P, rtol=1e-6, atol=1e-9)
+        else:
+            assert native.history[-1].loss > 0
+            again = fit(case.build(loss=MutableSquare(factor=0.5), offset=0.0), solver=solver, rounds=3, threads=1)
+            assert again.P.tobytes() == native.P.tobytes()
+
+
+@pytest.mark.parametrize("solver", ALL_SOLVERS, ids=str)
+def test_native_regularizers_without_a_hash_train_right(solver):
+    case = Case(dtype="float64")
+    theirs, ours = (case.build(penalty=case.penalty(kind)) for kind in (MutableRidge(0.1), NumpyRidge(0.1)))
+    first, second = (fit(problem, solver=solver, rounds=3, threads=1) for problem in (theirs, ours))
+    np.testing.assert_allclose(first.P, second.P, atol=1e-9)
+    assert first.history[-1].objective == pytest.approx(second.history[-1].objective, rel=1e-9)

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from components import Fixed
 from hypothesis import given
 from hypothesis import strategies as st
 from problems import Case, cases
@@ -61,14 +62,6 @@ def test_in_order_keeps_the_columns_in_order():
 def test_sizes_below_one_are_refused(size):
     with pytest.raises((ValueError, TypeError), match="size"):
         schedulers.RandomPartition(size)
-
-
-class Fixed(PartitionScheduler):
-    def __init__(self, answer):
-        self.answer = answer
-
-    def partition(self, features, round, rng):
-        return self.answer
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ _COMMANDS = {
     "inspect": "Show what a model file holds.",
     "new-plugin": "Write a plugin package to start from, with tests that pass.",
     "plugins": "List installed plugins, what they offer, and what failed.",
-    "predict": "Predict the scores of pairs of a file.",
+    "predict": "Predict the ratings of pairs of a file.",
     "recommend": "Show the best targets for queries of a model.",
 }
 
@@ -33,10 +33,13 @@ class _LazyGroup(click.Group):
             return command
         if cmd_name not in _plugin_commands():
             return None
-        from fmfkit.registry import get_registry
+        from fmfkit.errors import PluginLoadError
+        from fmfkit.plugins.registry import get_registry
 
-        plugin_command: click.Command = get_registry().create("command", cmd_name)
-        return plugin_command
+        found = get_registry().create("command", cmd_name)
+        if not isinstance(found, click.Command):
+            raise PluginLoadError(f"command {cmd_name!r}: expected a click.Command, got {found!r}")
+        return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -45,7 +48,7 @@ class _LazyGroup(click.Group):
 
 def _plugin_commands() -> dict[str, str]:
     """Return the subcommands of plugins and their one-line descriptions."""
-    from fmfkit.registry import get_registry
+    from fmfkit.plugins.registry import get_registry
 
     registry = get_registry()
     return {name.partition(":")[2]: registry.spec("command", name).doc for name in registry.names("command")}

@@ -10,9 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from fmfkit import Model, Problem, fit
-from fmfkit.callbacks import Progress
+from fmfkit import Model, Penalty, Problem, fit
 from fmfkit.regularizers import ElasticNet
+from fmfkit.training.callbacks import Progress
 
 Floats = NDArray[np.float64]
 
@@ -53,11 +53,15 @@ class World:
         train = ~self.test
         q, p = self.readers.shape[0], self.books.shape[0]
         return Problem.from_coo(
-            self.reader[train], self.book[train], self.rating[train], shape=(q, p), rank=rank,
+            self.reader[train],
+            self.book[train],
+            self.rating[train],
+            shape=(q, p),
+            rank=rank,
             X={"reader": sp.eye_array(q), "interests": self.readers} if features else None,
             Z={"book": sp.eye_array(p), "tags": self.books} if features else None,
-            regularizer=ElasticNet(l2=0.1, blocks={"interests": 0.3, "tags": 0.3} if features else {}),
-        )  # fmt: skip
+            penalty=Penalty(ElasticNet(l2=0.1), strengths={"interests": 0.3, "tags": 0.3} if features else {}),
+        )
 
     def rmse(self, model: Model, part: NDArray[np.bool_]) -> float:
         """Return the root mean square error of a model on some of the pairs."""
@@ -87,7 +91,7 @@ def command(seed: int, rank: int, rounds: int, threads: int | None) -> None:
     """Train plain and feature-based factorization on generated data, and compare.
 
     Readers rate books. Tastes depend on the readers' interests and the books' tags, and a tenth of the books is never
-    rated in training: only the tags tell anything of them.
+    rated in training: only the tags say anything about them.
     """
     world = World.generate(seed)
     known, cold = world.test & ~world.cold, world.cold
@@ -100,10 +104,8 @@ def command(seed: int, rank: int, rounds: int, threads: int | None) -> None:
     rows = [("mean rating", spread["known"], spread["new"], "")]
     for label, features in (("plain MF, ids only", False), ("FMF, ids and features", True)):
         began = time.perf_counter()
-        model = fit(
-            world.problem(rank, features=features), rounds=rounds, seed=seed, threads=threads,
-            callbacks=[Progress(label)],
-        )  # fmt: skip
+        problem = world.problem(rank, features=features)
+        model = fit(problem, rounds=rounds, seed=seed, threads=threads, callbacks=[Progress(label)])
         seconds = time.perf_counter() - began
         rows.append((label, world.rmse(model, known), world.rmse(model, cold), f"{seconds:.2f}"))
     click.echo(f"\n{'test RMSE':24}{'known books':>12}{'new books':>12}{'seconds':>10}")

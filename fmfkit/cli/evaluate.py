@@ -7,7 +7,7 @@ import json
 import click
 
 from fmfkit.cli.common import existing, friendly, metrics_line
-from fmfkit.recommender import Recommender
+from fmfkit.recommend.recommender import Recommender
 
 
 @click.command()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -13,21 +13,19 @@ from typing import Any
 
 import attrs
 import click
-from click.core import ParameterSource
 
 from fmfkit.cli.common import existing, friendly, metrics_line
-from fmfkit.config import DataConfig, FitConfig, ModelConfig, make_block, read_config
-from fmfkit.data import Dataset
-from fmfkit.fitting import RoundEvent
-from fmfkit.front import FMF, Negatives
-from fmfkit.recommender import Recommender, check_metric
+from fmfkit.cli.config import DataConfig, FitConfig, RecipeConfig, read_config
+from fmfkit.cli.options import flag_of, given_options, settings_options
+from fmfkit.data.splits import SPLITS
+from fmfkit.recommend.fmf import FMF
+from fmfkit.recommend.recipe import Outcome, Recipe
+from fmfkit.recommend.recommender import Recommender
+from fmfkit.recommend.settings import default_of, names
+from fmfkit.recommend.tuning import Tuned
+from fmfkit.training.events import RoundEvent
 
-SPLITS = {
-    "random": lambda data, share, seed: data.split_random(share, seed),
-    "time": lambda data, share, seed: data.split_by_time(share),
-    "cold-target": lambda data, share, seed: data.split_cold("target", share, seed),
-    "cold-query": lambda data, share, seed: data.split_cold("query", share, seed),
-}
+SHARE = click.FloatRange(0, 1, max_open=True)
 
 
 @click.command()
@@ -37,12 +35,12 @@ SPLITS = {
 @click.option(
     "--out", default="model.fmf", show_default=True, type=click.Path(dir_okay=False), help="Model file to write."
 )
-@click.option("--query", help="Column of PAIRS with the queries' ids; guessed by name or place if left out.")
+@click.option("--query", help="Column of PAIRS with the queries' ids; found by name or place if left out.")
 @click.option("--target", help="Column with the targets' ids.")
-@click.option("--score", help="Column with the scores.")
+@click.option("--rating", help="Column with the ratings.")
 @click.option("--weight", help="Column with weights.")
 @click.option("--time", help="Column with the time of each pair.")
-@click.option("--implicit", is_flag=True, help="Give queries the targets they are paired with as features (SVD++).")
+@click.option("--history", is_flag=True, help="Give queries the targets they are paired with as features (SVD++).")
 @click.option(
     "--duplicates",
     default="error",
@@ -50,54 +48,14 @@ SPLITS = {
     type=click.Choice(["error", "last", "mean"]),
     help="What to do with a pair that occurs twice.",
 )
-@click.option("--rank", default=32, show_default=True, type=click.IntRange(1), help="Latent dimensions.")
-@click.option("--loss", default="square", show_default=True, help="Loss, by name: see `fmfkit plugins`.")
-@click.option("--l2", default=0.5, show_default=True, type=click.FloatRange(0), help="Strength of the penalty.")
-@click.option(
-    "--scale",
-    default="observations",
-    show_default=True,
-    type=click.Choice(["observations", "uniform"]),
-    help="Whether it grows with how often a feature is observed: better for ratings; uniform for positives only.",
-)
-@click.option("--bias-l2", default=5.0, show_default=True, type=click.FloatRange(0), help="The same for the biases.")
-@click.option(
-    "--growth",
-    default=0.0,
-    show_default=True,
-    type=click.FloatRange(0),
-    help="Above 0, the penalty grows with the latent dimension, for where a lower rank would do.",
-)
-@click.option(
-    "--strength",
-    "strengths",
-    multiple=True,
-    metavar="BLOCK=FACTOR",
-    help="Factor of a feature block's penalty, such as target.genres=0.3; may be given again.",
-)
-@click.option(
-    "--negatives",
-    default=0.0,
-    show_default=True,
-    type=click.FloatRange(0),
-    help="For data with positives only: pairs to draw for each, score 0.",
-)
-@click.option("--fresh", is_flag=True, help="Draw them anew in each round.")
-@click.option(
-    "--balance",
-    default=0.0,
-    show_default=True,
-    type=click.FloatRange(0, 1),
-    help="Above 0, pairs of rare queries and targets count for more; 0.3 is good for data with positives only.",
-)
-@click.option("--rounds", default=30, show_default=True, type=click.IntRange(1), help="Rounds at most.")
+@settings_options
 @click.option(
     "--tune",
     default=0,
     show_default=True,
     type=click.IntRange(0),
     metavar="TRIALS",
-    help="First search for l2, bias-l2, strengths, and growth and balance if above 0, so many trials; then train "
+    help="First search for l2, bias-l2, strengths, and growth and balance if above 0, for that many trials; then train "
     "on all training pairs.",
 )
 @click.option(
@@ -109,129 +67,102 @@ SPLITS = {
     "--validate",
     default=0.1,
     show_default=True,
-    type=click.FloatRange(0, 1, max_open=True),
+    type=SHARE,
     help="Share of the training pairs, held out as the test part is, that chooses the round; 0: all rounds on all.",
 )
 @click.option(
-    "--test",
-    "share",
-    default=0.0,
-    show_default=True,
-    type=click.FloatRange(0, 1, max_open=True),
-    help="Share to hold out, and to measure the model on at the end.",
+    "--test", default=0.0, show_default=True, type=SHARE, help="Share to hold out and to measure the model on."
 )
-@click.option("--split", default="random", show_default=True, type=click.Choice(list(SPLITS)), help="How to hold out.")
+@click.option("--split", default="random", show_default=True, type=click.Choice(SPLITS), help="How to hold out.")
 @click.option("--choose-by", "metric", help="What chooses the round, and settings, such as rmse or ndcg@10.")
 @click.option("--metric", "metrics", multiple=True, help="What to measure on the test part; may be given again.")
-@click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Seed.")
-@click.option("--threads", type=click.IntRange(1, 1024), help="Threads; all processors by default.")
 @click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON.")
 @friendly
-def command(pairs: str, threads: int | None, start: str | None, as_json: bool, **options: Any) -> None:
-    """Train a model on PAIRS, a CSV, TSV, Parquet or Arrow file with a query, a target and a score in each row.
+def command(pairs: str, start: str | None, as_json: bool, **options: Any) -> None:
+    """Train a model on PAIRS, a CSV, TSV, Parquet or Arrow file with a query, a target and a rating in each row.
 
     Columns of the tables become features by what they look like. Ctrl-C stops after the round that runs, and saves.
 
-    PAIRS may be a .toml file with all of it, and feature blocks; options go before what it says.
+    PAIRS may be a .toml file with all of it, and feature blocks; command-line options override the file.
     """
-    earlier = None if start is None else Recommender.load(start, threads=threads)
-    config = _config(pairs, options, {} if earlier is None else {**earlier.settings, "validate": 0.0})
-    names = ("query", "target", "score", "weight", "time", "queries", "targets", "implicit", "duplicates")
-    blocks: dict[str, Any] = {
-        name: "guess" if listed is None else [make_block(block) for block in listed]
-        for name, listed in (("query_blocks", config.data.query_blocks), ("target_blocks", config.data.target_blocks))
-    }
-    data = Dataset.of(config.data.pairs, **{name: getattr(config.data, name) for name in names}, **blocks)
-    test, out, split = None, config.model.out, config.test.split
-    for metric in (*config.test.metrics, *([config.model.metric] if config.model.metric else [])):
-        check_metric(metric)
+    given = given_options(options)
+    config = _config(pairs, given)
+    earlier = None if start is None else Recommender.load(start, threads=config.settings.get("threads"))
+    if earlier is not None and "validate" not in given:
+        config = attrs.evolve(config, recipe=attrs.evolve(config.recipe, validate=0.0))
+    recipe = _recipe(config)
+    recipe.check()
+    out = config.recipe.out
     if not os.access(Path(out).absolute().parent, os.W_OK):
         raise OSError(f"--out {out}: there is no folder to write it to")
-    if config.test.share:
-        data, test = SPLITS[split](data, config.test.share, config.model.seed)
-    click.echo(data.report(test), err=True)
-    front, train, held_out = _front(config.model, threads), data, None
-    if config.model.validate:
-        train, held_out = SPLITS[split](data, config.model.validate, config.model.seed + 1)
-    if config.model.tune:
-        if held_out is None:
-            raise click.UsageError("--tune needs a validation part: --validate 0.1")
-        front = _tuned(front, train, held_out, config.model)
-        train, held_out = data, None
+    data = config.data.dataset()
     with stop_after_round() as interrupted:
-        trained = front.fit(
-            train, validate=held_out, metric=config.model.metric, progress=True, callbacks=[interrupted],
+        outcome = recipe.run(
+            data,
             start=earlier,
-        )  # fmt: skip
-    trained.save(out)
-    outcome: dict[str, Any] = {
-        "model": out, "rounds": trained.model.history[-1].round, "stopped": trained.model.stopped,
-        "objective": trained.model.history[-1].objective,
-    }  # fmt: skip
-    if test is not None:
-        outcome["test"] = trained.evaluate(test, config.test.metrics or None)
-    if as_json:
-        click.echo(json.dumps(outcome))
-        return
-    click.echo(f"{out}: {outcome['rounds']} rounds" + (f", {outcome['stopped']}" if outcome["stopped"] else ""))
-    if test is not None:
-        click.echo(f"on {len(test)} held-out pairs ({split}): {metrics_line(outcome['test'])}")
+            progress=True,
+            callbacks=interrupted,
+            on_report=lambda report: click.echo(report, err=True),
+            on_tuned=lambda tuned: click.echo(_found(tuned), err=True),
+            on_trained=lambda trained: trained.save(out),
+        )
+    _show(outcome, out, config.recipe.split, as_json)
 
 
-def _config(pairs: str, options: dict[str, Any], earlier: Mapping[str, Any]) -> FitConfig:
-    """Return what the file says, if it is a .toml file, and the options that were given.
-
-    ``earlier`` has the settings of a model to go on from, for what neither says.
-    """
+def _config(pairs: str, given: dict[str, Any]) -> FitConfig:
+    """Return what the file says, if it is a .toml file, overridden by the options that were given."""
     config = read_config(pairs) if pairs.endswith(".toml") else FitConfig(data=DataConfig(pairs=pairs))
-    fresh = {name: value for name, value in earlier.items() if hasattr(config.model, name)}
-    if not pairs.endswith(".toml"):
-        config = attrs.evolve(config, model=attrs.evolve(config.model, **fresh))
-    source = click.get_current_context().get_parameter_source
-    given = {name: value for name, value in options.items() if source(name) is ParameterSource.COMMANDLINE}
-    if "strengths" in given:
-        given["strengths"] = _strengths(given["strengths"])
-    if "metrics" in given:
-        given["metrics"] = list(given["metrics"])
-    for section in ("data", "model", "test"):
+    given = {name: list(value) if name == "metrics" else value for name, value in given.items()}
+    sides = {
+        name: attrs.evolve(getattr(config.data, name), table=given.pop(name))
+        for name in ("queries", "targets")
+        if name in given
+    }
+    parts = {}
+    for section in ("data", "model", "recipe"):
         part = getattr(config, section)
         known = {field.name for field in attrs.fields(type(part))}
-        changed = attrs.evolve(part, **{name: value for name, value in given.items() if name in known})
-        config = attrs.evolve(config, **{section: changed})
-    return config
+        parts[section] = attrs.evolve(part, **{name: value for name, value in given.items() if name in known})
+    parts["data"] = attrs.evolve(parts["data"], **sides)
+    return FitConfig(**parts)
 
 
-def _front(model: ModelConfig, threads: int | None) -> FMF:
-    """Return the settings."""
-    names = ("rank", "loss", "l2", "scale", "bias_l2", "growth", "strengths", "balance", "rounds", "seed")
-    negatives = Negatives(ratio=model.negatives, fresh=model.fresh) if model.negatives else None
-    return FMF(threads=threads, negatives=negatives, **{name: getattr(model, name) for name in names})
+def _recipe(config: FitConfig) -> Recipe:
+    """Return the recipe of a configuration."""
+    told = attrs.asdict(config.recipe, filter=attrs.filters.exclude(attrs.fields(RecipeConfig).out))
+    return Recipe(settings=FMF(**config.settings), **told)
 
 
-def _tuned(front: FMF, train: Dataset, held_out: Dataset, model: ModelConfig) -> FMF:
-    """Search, and tell what was found in the words of the command line."""
-    with stop_after_round() as interrupted:
-        found = front.tune(
-            train, trials=model.tune, validate=held_out, metric=model.metric, progress=True, callbacks=interrupted
-        )
-    best = found.best
-    told = [f"--l2 {best.l2:.4g}", f"--bias-l2 {best.bias_l2:.4g}"]
-    told += [f"--{name} {getattr(best, name):.4g}" for name in ("growth", "balance") if getattr(best, name)]
+def _found(tuned: Tuned) -> str:
+    """Return what a search found, in the words of the command line."""
+    best = tuned.best
+    changed = [name for name in names() if name in best.given and name not in ("strengths", "rounds", "threads")]
+    told = [
+        f"{flag_of(name)} {getattr(best, name):.4g}"
+        for name in changed
+        if (isinstance(getattr(best, name), float) and getattr(best, name) != default_of(name))
+        or name in ("l2", "bias_l2")
+    ]
     told += [f"--strength {name}={value:.4g}" for name, value in best.strengths.items()]
     told += [f"--rounds {best.rounds}", "--validate 0"]
-    click.echo(f"{found.metric} {found.value:.4f} with {' '.join(told)}", err=True)
-    return best
+    return f"{tuned.metric} {tuned.value:.4f} with {' '.join(told)}"
 
 
-def _strengths(given: tuple[str, ...]) -> dict[str, float]:
-    found = {}
-    for text in given:
-        name, _, factor = text.rpartition("=")
-        try:
-            found[name] = float(factor)
-        except ValueError:
-            raise click.BadParameter(f"expected BLOCK=FACTOR, got {text!r}", param_hint="--strength") from None
-    return found
+def _show(outcome: Outcome, out: str, split: str, as_json: bool) -> None:
+    """Print what became of it."""
+    model = outcome.recommender.model
+    told: dict[str, Any] = {
+        "model": out,
+        "rounds": model.history[-1].round,
+        "stopped": model.stopped,
+        "objective": model.history[-1].objective,
+    }
+    if as_json:
+        click.echo(json.dumps(told if outcome.test is None else told | {"test": outcome.metrics}))
+        return
+    click.echo(f"{out}: {told['rounds']} rounds" + (f", {told['stopped']}" if told["stopped"] else ""))
+    if outcome.test is not None:
+        click.echo(f"on {len(outcome.test)} held-out pairs ({split}): {metrics_line(outcome.metrics)}")
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from fmfkit.cli.common import existing, friendly
-from fmfkit.recommender import Recommender
+from fmfkit.recommend.recommender import Recommender
 
 
 @click.command()
@@ -20,12 +20,19 @@ def command(model: str, as_json: bool) -> None:
     trained = Recommender.load(model)
     inner = trained.model
     told: dict[str, Any] = {
-        "rank": inner.rank, "loss": repr(inner.loss), "offset": inner.offset, "rounds": inner.history[-1].round,
-        "objective": inner.history[-1].objective, "stopped": inner.stopped, "metric": trained.metric,
-        "validation": list(trained.validation), "columns": trained.columns,
+        "rank": inner.rank,
+        "loss": repr(inner.loss),
+        "offset": inner.offset,
+        "rounds": inner.history[-1].round,
+        "objective": inner.history[-1].objective,
+        "stopped": inner.stopped,
+        "metric": trained.metric,
+        "validation": list(trained.validation),
+        "columns": trained.columns,
+        "settings": trained.settings.to_json(),
         "queries": {"count": inner.X.rows, "blocks": _blocks(inner.X)},
         "targets": {"count": inner.Z.rows, "blocks": _blocks(inner.Z)},
-    }  # fmt: skip
+    }
     if as_json:
         click.echo(json.dumps(told))
         return

@@ -20,7 +20,7 @@ from fmfkit.cli.common import friendly
 @friendly
 def command(name: str, kind: Any, native: bool, folder: str) -> None:
     """Write the package fmfkit-NAME, a plugin that works, with tests that pass: edit it into your own."""
-    from fmfkit.scaffold import new_plugin
+    from fmfkit.cli.scaffold import new_plugin
 
     files = new_plugin(name, kind, Path(folder), native=native)
     for file in files:

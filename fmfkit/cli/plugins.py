@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from fmfkit.registry import PluginInfo, get_registry
+from fmfkit.plugins.registry import PluginInfo, get_registry
 
 
 @click.command()

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
-import polars as pl
 
 from fmfkit.cli.common import existing, friendly
-from fmfkit.recommender import Recommender
+from fmfkit.recommend.recommender import Recommender
 
 
 @click.command()
@@ -28,7 +25,7 @@ def command(
     if new is not None:
         best = trained.recommend_new(new, k)
     else:
-        best = trained.recommend(ids(queries, trained.encoder.queries.ids.values.dtype) or None, k, seen=seen)
+        best = trained.recommend(trained.parse_queries(queries) or None, k, seen=seen)
     if out is not None:
         best.write_csv(out)
     elif as_json:
@@ -38,13 +35,3 @@ def command(
             click.echo(f"{query}")
             for row in group.iter_rows(named=True):
                 click.echo(f"  {row['rank']:>3}  {row['score']:8.4f}  {row['label']}  ({row['target']})")
-
-
-def ids(given: tuple[str, ...], kind: Any) -> list[Any]:
-    """Return ids from the command line in the kind that the model knows."""
-    if kind == pl.Int64:
-        wrong = [value for value in given if not value.lstrip("-").isdigit()]
-        if wrong:
-            raise ValueError(f"--query: this model's ids are whole numbers, got {wrong[0]!r}")
-        return [int(value) for value in given]
-    return list(given)

@@ -1,22 +1,29 @@
-"""From a data set to a problem: blocks look at the training data once, and then turn any instances into features."""
+"""From a data set to features: blocks look at the training data once, and then turn any instances into features."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
+import polars as pl
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from fmfkit.data import blocks as block_kinds
+from fmfkit.data import text
 from fmfkit.data.blocks import Instances, Learnt
-from fmfkit.data.dataset import IMPLICIT, INDICATOR, Attributes, Dataset
 from fmfkit.data.ids import Ids
+from fmfkit.data.sides import HISTORY, INDICATOR, Attributes
 from fmfkit.errors import DataError
+
+if TYPE_CHECKING:
+    from fmfkit.data.dataset import Dataset
 
 Sides = tuple[dict[str, sp.csr_array], dict[str, sp.csr_array]]
 """The feature blocks of the queries and of the targets, by name."""
+Arrays = dict[str, NDArray[Any]]
 
 
 @attrs.frozen(eq=False)
@@ -29,23 +36,15 @@ class SideEncoder:
     indicator: bool
     blocks: tuple[Learnt, ...]
     label: str | None
-    labels: tuple[str, ...]
+    labels: pl.Series
     """What people read, row by row."""
 
     @classmethod
     def learn(cls, side: Attributes) -> SideEncoder:
         """Let the blocks look at the table."""
-        learnt = tuple(block.learn(side.instances) for block in side.blocks)
-        return cls(
-            side.ids,
-            side.table.columns[0],
-            side.indicator,
-            learnt,
-            side.label,
-            tuple(side.labels(np.arange(len(side.ids)))),
-        )
+        return cls(side.ids, side.table.columns[0], side.indicator, side.learnt, side.label, side.labels())
 
-    def grown(self, side: Attributes) -> SideEncoder:
+    def extended(self, side: Attributes) -> SideEncoder:
         """Return it with the ids and features of further instances after its own."""
         ids = self.ids.followed_by(side.ids)
         blocks = {block.title: block for block in side.blocks}
@@ -57,9 +56,13 @@ class SideEncoder:
             learnt.append(before if block is None else block.learn_more(before, side.instances))
         learnt += [block.learn(side.instances) for block in blocks.values()]
         new = np.flatnonzero(self.ids.rows_of(side.ids) < 0)
-        return SideEncoder(
-            ids, self.key, self.indicator, tuple(learnt), self.label or side.label, (*self.labels, *side.labels(new))
-        )
+        labels = pl.concat([self.labels.alias("label"), side.labels().gather(new).alias("label")])
+        return SideEncoder(ids, self.key, self.indicator, tuple(learnt), self.label or side.label, labels)
+
+    def features(self, side: Attributes) -> dict[str, sp.csr_array]:
+        """Return the indicators and the blocks' features of a side with these ids."""
+        known = self.ids is side.ids and self.blocks is side.learnt  # made once, for all parts of a data set
+        return self.indicators() | (side.matrices if known else self.matrices(side.instances))
 
     def matrices(self, given: Instances) -> dict[str, sp.csr_array]:
         """Return the blocks' features of instances."""
@@ -74,25 +77,36 @@ class SideEncoder:
         own = {INDICATOR: 1.0} if self.indicator else {}
         return own | {learnt.block.title: learnt.block.strength for learnt in self.blocks}
 
-    def names(self) -> dict[str, list[str]]:
+    def names(self) -> dict[str, Sequence[str]]:
         """Return what each feature of each block is called."""
-        named = {INDICATOR: list(self.labels)} if self.indicator else {}
-        return named | {learnt.block.title: list(learnt.features) for learnt in self.blocks}
+        named: dict[str, Any] = {INDICATOR: self.labels} if self.indicator else {}
+        return named | {learnt.block.title: learnt.features for learnt in self.blocks}
 
-    def to_json(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
-        return {
-            "ids": self.ids.to_json(), "key": self.key, "indicator": self.indicator, "label": self.label,
-            "labels": list(self.labels), "blocks": [block_kinds.to_json(learnt) for learnt in self.blocks],
-        }  # fmt: skip
+    def to_parts(self) -> tuple[dict[str, Any], Arrays]:
+        """Return it as JSON and arrays."""
+        kind, ids = self.ids.to_arrays()
+        about: dict[str, Any] = {"ids": kind, "key": self.key, "indicator": self.indicator, "label": self.label}
+        arrays = {f"ids.{name}": array for name, array in ids.items()}
+        if self.label is not None:
+            arrays |= {f"labels.{name}": array for name, array in text.pack(self.labels).items()}
+        about["blocks"] = []
+        for n, learnt in enumerate(self.blocks):
+            told, names = block_kinds.to_parts(learnt)
+            about["blocks"].append(told)
+            arrays |= {f"block{n}.{name}": array for name, array in names.items()}
+        return about, arrays
 
     @classmethod
-    def from_json(cls, given: Mapping[str, Any]) -> SideEncoder:
-        """Return what ``to_json`` told."""
-        return cls(
-            Ids.from_json(given["ids"]), given["key"], given["indicator"],
-            tuple(map(block_kinds.from_json, given["blocks"])), given["label"], tuple(given["labels"]),
-        )  # fmt: skip
+    def from_parts(cls, about: Mapping[str, Any], arrays: Arrays) -> SideEncoder:
+        """Return what ``to_parts`` took apart."""
+
+        def part(prefix: str) -> Arrays:
+            return {name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)}
+
+        ids = Ids.from_arrays(about["ids"], part("ids."))
+        learnt = [block_kinds.from_parts(told, part(f"block{n}.")) for n, told in enumerate(about["blocks"])]
+        labels = ids.names if about["label"] is None else text.unpack(part("labels."))
+        return cls(ids, about["key"], about["indicator"], tuple(learnt), about["label"], labels)
 
 
 @attrs.frozen(eq=False)
@@ -101,36 +115,35 @@ class Encoder:
 
     queries: SideEncoder
     targets: SideEncoder
-    implicit: bool
+    history: bool
 
     @classmethod
     def learn(cls, data: Dataset) -> Encoder:
         """Let all blocks look at the training data."""
-        return cls(SideEncoder.learn(data.queries), SideEncoder.learn(data.targets), data.implicit)
+        return cls(SideEncoder.learn(data.queries), SideEncoder.learn(data.targets), data.history)
 
-    def grown(self, data: Dataset) -> Encoder:
+    def extended(self, data: Dataset) -> Encoder:
         """Return it with the ids and features of further data after its own."""
-        return Encoder(self.queries.grown(data.queries), self.targets.grown(data.targets), self.implicit)
+        return Encoder(self.queries.extended(data.queries), self.targets.extended(data.targets), self.history)
 
     def features(self, data: Dataset) -> Sides:
         """Return X and Z of a data set with these ids.
 
-        Implicit feedback is made from the pairs of ``data``: give the training part.
+        History features are made from the pairs of ``data``: give the training part.
         """
-        X = self.queries.indicators() | self.queries.matrices(data.queries.instances)
-        Z = self.targets.indicators() | self.targets.matrices(data.targets.instances)
-        if self.implicit:
-            X[IMPLICIT] = implicit_feedback(data.matrix)
+        X, Z = self.queries.features(data.queries), self.targets.features(data.targets)
+        if self.history:
+            X[HISTORY] = history_features(data.matrix)
         return X, Z
 
     def strengths(self, more: Mapping[str, float]) -> tuple[dict[str, float], dict[str, float]]:
         """Return the factors of the penalty of the queries' and the targets' blocks.
 
-        ``more`` has others, called "query." or "target." and the name of the block, which go before the blocks' own.
+        ``more`` has others, named "query." or "target." and the name of the block, which override the blocks' own.
         """
         sides = self.queries.strengths(), self.targets.strengths()
-        if self.implicit:
-            sides[0][IMPLICIT] = 1.0
+        if self.history:
+            sides[0][HISTORY] = 1.0
         known = {f"{side}.{name}" for side, names in zip(("query", "target"), sides, strict=True) for name in names}
         if unknown := sorted(set(more) - known):
             raise ValueError(f"strengths: there is no {unknown[0]!r}; there are {sorted(known)}")
@@ -140,11 +153,11 @@ class Encoder:
         return sides
 
 
-def implicit_feedback(known: sp.csr_array) -> sp.csr_array:
+def history_features(known: sp.csr_array) -> sp.csr_array:
     """Return SVD++'s features: 1/√n for each of the n targets that a query is paired with."""
     counts = np.diff(known.indptr)
     value = np.repeat(1 / np.sqrt(np.maximum(counts, 1)), counts).astype(np.float32)
     return sp.csr_array((value, known.indices, known.indptr), shape=known.shape)
 
 
-__all__ = ["Encoder", "SideEncoder", "implicit_feedback"]
+__all__ = ["Encoder", "SideEncoder", "Sides", "history_features"]

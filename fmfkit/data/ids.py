@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import datetime
 import decimal
+import functools
+import json
 import uuid
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any
@@ -14,11 +16,16 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from fmfkit._native import number_keys
+from fmfkit._kernels.keys import number_keys
+from fmfkit.data import text
 from fmfkit.errors import DataError
 
 KINDS = {"int": pl.Int64, "str": pl.String, "bool": pl.Boolean, "date": pl.Date}
 """Kinds of ids that tables hold as they are; others are objects."""
+PHYSICAL: dict[str, type[np.generic]] = {"int": np.int64, "bool": np.uint8, "date": np.int32}
+"""How files hold those that are numbers."""
+FEW = 1000
+"""Up to so many ids are looked up one by one: what it costs does not depend on how many are known."""
 
 
 @attrs.frozen(eq=False)
@@ -66,9 +73,30 @@ class Ids:
             raise DataError(
                 f"{what}: ids of kind {column.dtype} were given, those known are of kind {self.values.dtype}"
             )
+        if len(column) <= FEW:
+            return self._find(column)
         known = pl.DataFrame({"id": self.values, "row": pl.int_range(len(self.values), dtype=pl.Int32, eager=True)})
         found = pl.DataFrame({"id": column}).join(known, on="id", how="left", maintain_order="left")
         return found["row"].fill_null(-1).to_numpy().astype(np.int32)
+
+    @functools.cached_property
+    def _index(self) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+        """The ids' hashes in order, and the row of each."""
+        hashes = self.values.hash(1).to_numpy()
+        order = np.argsort(hashes, kind="stable")
+        return hashes[order], order
+
+    def _find(self, column: pl.Series) -> NDArray[np.int32]:
+        """Look a few ids up by their hashes."""
+        hashes, order = self._index
+        wanted = column.hash(1).to_numpy()
+        begin, end = (np.searchsorted(hashes, wanted, side) for side in ("left", "right"))
+        rows = np.full(len(column), -1, np.int32)
+        for n, value in enumerate(column.to_list()):
+            for place in order[begin[n] : end[n]]:  # more than one where ids share a hash
+                if self.values[int(place)] == value:
+                    rows[n] = place
+        return rows
 
     def known_rows(self, given: Any, what: str) -> NDArray[np.int32]:
         """Return the row numbers of ids that must be known."""
@@ -94,12 +122,16 @@ class Ids:
         """Return the ids of row numbers as a column, objects as text."""
         if self.objects is not None:
             return pl.Series(name, [None if value is None else str(value) for value in self.at(rows)], pl.String)
-        return pl.Series(name, self.at(rows), dtype=self.values.dtype)
+        flat = np.asarray(rows).ravel()
+        places = pl.Series(flat, dtype=pl.Int64) if len(flat) else pl.Series([], dtype=pl.Int64)
+        if len(flat) and flat.min() < 0:
+            places = places.replace(-1, None)
+        return self.values.gather(places).alias(name)
 
     @property
     def names(self) -> pl.Series:
         """The ids as text."""
-        return self.column(np.arange(len(self))).cast(pl.String)
+        return (self.values if self.objects is None else self.column(np.arange(len(self)))).cast(pl.String)
 
     def followed_by(self, other: Ids) -> Ids:
         """Return these ids and those of ``other`` that are not among them."""
@@ -118,22 +150,27 @@ class Ids:
         """Return the row number here of each of other ids, -1 for those that are not known."""
         return self.rows(other.at(range(len(other))) if other.objects is not None else other.values)
 
-    def to_json(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
+    def to_arrays(self) -> tuple[str, dict[str, NDArray[Any]]]:
+        """Return the kind of the ids, and arrays that hold them."""
         if self.objects is not None:
-            return {"kind": "object", "values": [_tagged(value) for value in self.at(range(len(self)))]}
+            values = [json.dumps(_tagged(value)) for value in self.at(range(len(self)))]
+            return "object", text.pack(pl.Series(values, dtype=pl.String))
         kind = next(kind for kind, dtype in KINDS.items() if dtype == self.values.dtype)
-        values = self.values.cast(pl.String) if kind == "date" else self.values
-        return {"kind": kind, "values": values.to_list()}
+        if kind == "str":
+            return kind, text.pack(self.values)
+        return kind, {"values": self.values.to_physical().to_numpy().astype(PHYSICAL[kind])}
 
     @classmethod
-    def from_json(cls, given: dict[str, Any]) -> Ids:
-        """Return what ``to_json`` told."""
-        if given["kind"] == "object":
-            return cls.of(pl.Series("id", [_untagged(value) for value in given["values"]], dtype=pl.Object), what="ids")
-        if given["kind"] == "date":
-            return cls(pl.Series("id", given["values"], dtype=pl.String).str.to_date())
-        return cls(pl.Series("id", given["values"], dtype=KINDS[given["kind"]]))
+    def from_arrays(cls, kind: str, arrays: Mapping[str, NDArray[Any]]) -> Ids:
+        """Return the ids that ``to_arrays`` returned."""
+        if kind == "object":
+            values = [_untagged(json.loads(value)) for value in text.unpack(arrays).to_list()]
+            return cls.of(pl.Series("id", values, dtype=pl.Object), what="ids")
+        if kind == "str":
+            return cls(text.unpack(arrays).alias("id"))
+        if arrays["values"].dtype != PHYSICAL[kind] or arrays["values"].ndim != 1:
+            raise ValueError(f"ids of kind {kind}: expected a flat array of {np.dtype(PHYSICAL[kind])}")
+        return cls(pl.Series("id", arrays["values"]).cast(KINDS[kind]))
 
 
 def _listed(given: Any) -> Any:

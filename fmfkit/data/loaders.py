@@ -15,15 +15,16 @@ from numpy.typing import NDArray
 
 from fmfkit.data.blocks import Categorical, Numeric, Tags
 from fmfkit.data.dataset import Dataset
+from fmfkit.data.sides import SideTable
 from fmfkit.errors import DataError
 
 GENRES_100K = (
-    "unknown", "Action", "Adventure", "Animation", "Children's", "Comedy", "Crime", "Documentary", "Drama", "Fantasy",
-    "Film-Noir", "Horror", "Musical", "Mystery", "Romance", "Sci-Fi", "Thriller", "War", "Western",
-)  # fmt: skip
+    *("unknown", "Action", "Adventure", "Animation", "Children's", "Comedy", "Crime", "Documentary", "Drama"),
+    *("Fantasy", "Film-Noir", "Horror", "Musical", "Mystery", "Romance", "Sci-Fi", "Thriller", "War", "Western"),
+)
 
 
-def load_movielens(folder: str | os.PathLike[str], *, implicit: bool = False) -> Dataset:
+def load_movielens(folder: str | os.PathLike[str], *, history: bool = False) -> Dataset:
     """Read a MovieLens folder: 100K (u.data), 1M and 10M (ratings.dat), or 20M, 25M and latest (ratings.csv).
 
     Movies have their genres as features; users of 100K and 1M their gender, age and occupation.
@@ -50,14 +51,20 @@ def load_movielens(folder: str | os.PathLike[str], *, implicit: bool = False) ->
     numbers = {"user": pl.Int64, "movie": pl.Int64, "rating": pl.Float64, "time": pl.Int64}
     ratings = ratings.select(pl.col(name).cast(kind) for name, kind in numbers.items())
     items = items.with_columns(pl.col("movie").cast(pl.Int64))
-    options: dict[str, Any] = {}
+    people: SideTable | None = None
     if users is not None:
-        options["queries"] = users.with_columns(pl.col("user", "age").cast(pl.Int64))
-        options["query_blocks"] = [Categorical("gender"), Categorical("occupation"), Numeric("age", bins=7)]
+        known = users.with_columns(pl.col("user", "age").cast(pl.Int64))
+        people = SideTable(known, blocks=[Categorical("gender"), Categorical("occupation"), Numeric("age", bins=7)])
     return Dataset.of(
-        ratings, query="user", target="movie", score="rating", time="time", targets=items,
-        target_blocks=[Tags("genres")], implicit=implicit, **options,
-    )  # fmt: skip
+        ratings,
+        query="user",
+        target="movie",
+        rating="rating",
+        time="time",
+        queries=people,
+        targets=SideTable(items, blocks=[Tags("genres")]),
+        history=history,
+    )
 
 
 def _split(path: Path, separator: str, columns: tuple[str, ...]) -> pl.DataFrame:
@@ -114,7 +121,7 @@ class SVDFeature:
     Z: sp.csr_array
     query: NDArray[np.int32]
     target: NDArray[np.int32]
-    score: NDArray[np.float64]
+    y: NDArray[np.float64]
 
 
 def read_svdfeature(path: str | os.PathLike[str]) -> SVDFeature:
@@ -124,7 +131,7 @@ def read_svdfeature(path: str | os.PathLike[str]) -> SVDFeature:
     refused: give them to a side.
     """
     sides: tuple[dict[str, int], dict[str, int]] = ({}, {})
-    score: list[float] = []
+    ratings: list[float] = []
     query: list[int] = []
     target: list[int] = []
     for number, line in _lines(path):
@@ -139,13 +146,13 @@ def read_svdfeature(path: str | os.PathLike[str]) -> SVDFeature:
             ) from None
         if counts[0]:
             raise DataError(f"{path}: line {number} has {counts[0]} global features; give them to users or items")
-        score.append(float(y))
+        ratings.append(float(y))
         for place, seen, part in ((query, sides[0], rest[: counts[1]]), (target, sides[1], rest[counts[1] :])):
             place.append(seen.setdefault(" ".join(part), len(seen)))
-    if not score:
+    if not ratings:
         raise DataError(f"{path}: the file has no lines")
     X, Z = (_matrix(seen, path) for seen in sides)
-    return SVDFeature(X, Z, np.array(query, np.int32), np.array(target, np.int32), np.array(score))
+    return SVDFeature(X, Z, np.array(query, np.int32), np.array(target, np.int32), np.array(ratings))
 
 
 def _matrix(seen: dict[str, int], path: Any) -> sp.csr_array:

@@ -44,17 +44,17 @@ class Report:
     cold_queries: int
     """Queries without a pair."""
     cold_targets: int
-    scores: tuple[float, float, float]
-    """The least, the mean and the largest score."""
+    ratings: tuple[float, float, float]
+    """The least, the mean and the largest rating."""
     blocks: tuple[BlockReport, ...]
     warnings: tuple[str, ...]
 
     def __str__(self) -> str:
         """Return it for people."""
-        least, mean, most = self.scores
+        least, mean, most = self.ratings
         lines = [
             f"{self.pairs} pairs of {self.queries} queries ({self.cold_queries} without pairs) and "
-            f"{self.targets} targets ({self.cold_targets} without); scores {least:g} to {most:g}, mean {mean:.4g}",
+            f"{self.targets} targets ({self.cold_targets} without); ratings {least:g} to {most:g}, mean {mean:.4g}",
             f"{'block':28} {'kind':12} {'features':>9} {'non-zeros':>10} {'density':>9} {'rows without':>13}",
         ]
         for block in self.blocks:
@@ -82,26 +82,30 @@ def report(data: Dataset, test: Dataset | None = None) -> Report:
         warnings += _leaks(data, test, encoder, sides[0])
     met = [np.unique(rows) for rows in (data.query, data.target)]
     return Report(
-        pairs=len(data), queries=data.shape[0], targets=data.shape[1], cold_queries=data.shape[0] - len(met[0]),
+        pairs=len(data),
+        queries=data.shape[0],
+        targets=data.shape[1],
+        cold_queries=data.shape[0] - len(met[0]),
         cold_targets=data.shape[1] - len(met[1]),
-        scores=(float(data.score.min()), float(data.score.mean()), float(data.score.max())), blocks=tuple(blocks),
+        ratings=(float(data.y.min()), float(data.y.mean()), float(data.y.max())),
+        blocks=tuple(blocks),
         warnings=tuple(warnings),
-    )  # fmt: skip
+    )
 
 
 def _block(side: str, name: str, kind: str, matrix: sp.csr_array) -> BlockReport:
     rows, columns = matrix.shape
-    return BlockReport(
-        side=side, name=name, kind=kind, features=columns, nonzeros=matrix.nnz,
-        density=matrix.nnz / max(rows * columns, 1), without=int((np.diff(matrix.indptr) == 0).sum()),
-    )  # fmt: skip
+    without = int((np.diff(matrix.indptr) == 0).sum())
+    return BlockReport(side, name, kind, columns, matrix.nnz, matrix.nnz / max(rows * columns, 1), without)
 
 
 def _doubts(side: str, encoder: SideEncoder, matrices: dict[str, sp.csr_array]) -> list[str]:
     """Return what looks like a mistake in the features of one side."""
     found = []
     if not encoder.indicator:
-        found.append(f"{side}: no indicators; instances with equal features cannot be told apart, however many pairs")
+        found.append(
+            f"{side}: no indicators; instances with equal features cannot be distinguished, whatever their pairs"
+        )
     for learnt in encoder.blocks:
         block, matrix = learnt.block, matrices[learnt.block.title]
         name = f"{side}.{block.title}"
@@ -109,8 +113,8 @@ def _doubts(side: str, encoder: SideEncoder, matrices: dict[str, sp.csr_array]) 
             found.append(f"{name}: no instance has a feature of it: it is empty, constant, or its ids match none")
             continue
         if constant := _constant(matrix):
-            told = ", ".join(repr(learnt.features[column]) for column in constant[:3])
-            found.append(f"{name}: the same for all instances, so it tells nothing: {told}")
+            examples = ", ".join(repr(learnt.features[column]) for column in constant[:3])
+            found.append(f"{name}: the same for all instances, so it carries no information: {examples}")
         scale = float(np.abs(matrix.data).max())
         if scale > LARGE:
             remedy = "normalise='rows'" if isinstance(block, Precomputed | Numeric) else "normalise='root'"
@@ -132,16 +136,16 @@ def _leaks(data: Dataset, test: Dataset, encoder: Encoder, X: dict[str, sp.csr_a
     found = []
     both = _among(data.matrix, test)
     if both:
-        also = ", and implicit feedback tells of them" if encoder.implicit else ""
+        also = ", and history features show them" if encoder.history else ""
         found.append(f"{both} of {len(test)} test pairs are in the training data too{also}: take parts that are apart")
     for learnt in encoder.queries.blocks:
         matrix = X[learnt.block.title]
         if isinstance(learnt.block, Precomputed) and matrix.shape[1] == data.shape[1] and len(data):
-            known, told = _among(matrix, data) / len(data), _among(matrix, test)
-            if known > 0.5 and told > 0.1 * len(test):
+            known, shown = _among(matrix, data) / len(data), _among(matrix, test)
+            if known > 0.5 and shown > 0.1 * len(test):
                 found.append(
-                    f"query.{learnt.block.title}: looks like implicit feedback made from all pairs: it tells of {told} "
-                    f"of {len(test)} test pairs; make it from the training pairs alone, as implicit=True does"
+                    f"query.{learnt.block.title}: looks like history features made from all pairs: it shows {shown} "
+                    f"of {len(test)} test pairs; make it from the training pairs alone, as history=True does"
                 )
     return found
 

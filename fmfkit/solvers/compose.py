@@ -9,9 +9,10 @@ import attrs
 from attrs import validators
 
 from fmfkit.interfaces import Solver
-from fmfkit.problem import Problem
-from fmfkit.registry import resolve
-from fmfkit.state import RoundRecord, RoundReport, State
+from fmfkit.plugins.registry import resolve
+from fmfkit.problem.problem import Problem
+from fmfkit.training.records import RoundRecord, RoundReport
+from fmfkit.training.state import State
 
 
 def _solver(given: Solver | str) -> Solver:

@@ -11,10 +11,11 @@ from typing import Any
 import attrs
 import numpy as np
 
-from fmfkit._native import stochastic
-from fmfkit.problem import Problem
+from fmfkit._kernels import stochastic
+from fmfkit.problem.problem import Problem
 from fmfkit.solvers.sgd import StochasticSolver
-from fmfkit.state import RoundReport, State
+from fmfkit.training.records import RoundReport
+from fmfkit.training.state import State
 
 
 @attrs.frozen(kw_only=True)
@@ -36,9 +37,16 @@ class Hogwild(StochasticSolver):
         touches, row_of = workspace
         multiplier, shift = affine_order(problem.pairs, state.rng("query"))
         stochastic.stochastic_round(
-            problem, state.P, state.Q, touches, self.rate(state), state.threads,
-            row_of=row_of, multiplier=multiplier, shift=shift,
-        )  # fmt: skip
+            problem,
+            state.P,
+            state.Q,
+            touches,
+            self.rate(state),
+            state.threads,
+            row_of=row_of,
+            multiplier=multiplier,
+            shift=shift,
+        )
         return RoundReport()
 
 

@@ -6,12 +6,15 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fmfkit import _native
-from fmfkit.checks import check_batch, frozen
-from fmfkit.interfaces import Reals
-from fmfkit.problem import Pairs, Problem, Side
+from fmfkit._kernels import components
+from fmfkit._kernels.descent import Descent, Dimension, dimensions
+from fmfkit.arguments import check_batch, frozen
+from fmfkit.problem.pairs import Pairs
+from fmfkit.problem.problem import Problem
+from fmfkit.problem.strengths import Side
 from fmfkit.solvers.descent import CoordinateDescent, SideWorkspace, Workspace, refresh_gradients
-from fmfkit.state import State
+from fmfkit.training.state import State
+from fmfkit.typing import Reals
 
 
 @attrs.frozen
@@ -22,15 +25,15 @@ class Naive(CoordinateDescent):
         return False
 
     def _update(self, problem: Problem, state: State, workspace: Workspace, mine: SideWorkspace) -> None:
-        dimensions = _native.dimensions(problem, mine.side)
+        every = dimensions(problem, mine.side)
         external_loss = workspace.gradient is not None
-        if _native.all_native(problem, mine.side):
-            self._descent(problem, state, workspace, mine, None).naive(dimensions)
+        if components.all_native(problem, mine.side):
+            self.descent(problem, state, workspace, mine, None).naive(every)
             return
-        descent = self._descent(problem, state, workspace, mine, None)
+        descent = self.descent(problem, state, workspace, mine, None)
         beta = refresh_gradients(problem, workspace, mine.side) if external_loss else descent.beta
         W = state.parameters(mine.side.name)
-        for dimension in dimensions:
+        for dimension in every:
             for feature in range(mine.side.features.cols):
                 step = self._step(descent, dimension, feature, W, beta)
                 if step == 0:
@@ -41,9 +44,7 @@ class Naive(CoordinateDescent):
                 if external_loss and touched.size:
                     beta = max(beta, refresh_gradients(problem, workspace, mine.side, touched))
 
-    def _step(
-        self, descent: _native.Descent, dimension: _native.Dimension, feature: int, W: Reals, beta: float
-    ) -> float:
+    def _step(self, descent: Descent, dimension: Dimension, feature: int, W: Reals, beta: float) -> float:
         sums = descent.naive_sums(dimension.slot, feature, beta)
         x, y = (np.array([value], W.dtype) for value in sums)
         regularizer, alone = dimension.part.regularizer, slice(feature, feature + 1)

@@ -13,10 +13,11 @@ import attrs
 import numpy as np
 from attrs import validators
 
-from fmfkit._native import stochastic
+from fmfkit._kernels import stochastic
 from fmfkit.interfaces import Solver
-from fmfkit.problem import Problem
-from fmfkit.state import RoundReport, State
+from fmfkit.problem.problem import Problem
+from fmfkit.training.records import RoundReport
+from fmfkit.training.state import State
 
 
 def _rate(instance: Any, attribute: attrs.Attribute[float], value: float) -> None:
@@ -37,7 +38,7 @@ class StochasticSolver(Solver):
     def refusals(self, problem: Problem) -> list[str]:
         """Refuse penalties that grow with the dimension."""
         grown = any((part.growth != 1).any() for side in problem.sides for part in side.parts)
-        return ["its penalty is the same in all dimensions: a regularizer's growth must be 0"] if grown else []
+        return ["its penalty is the same in all dimensions: a penalty's growth must be 0"] if grown else []
 
     def prepare(self, problem: Problem, state: State) -> Any:
         """Find the penalty's share in each touch of a feature."""

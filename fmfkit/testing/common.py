@@ -13,10 +13,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from fmfkit.fitting import fit
 from fmfkit.interfaces import Loss
-from fmfkit.problem import Problem
+from fmfkit.problem.problem import Problem
 from fmfkit.testing.verdict import Skipped, fail
+from fmfkit.training.loop import fit
 
 SEED = 20260101
 THREADS = (1, 2, 4)
@@ -54,8 +54,15 @@ def same_from_threads(call: Callable[[int], Any], tasks: int = 32) -> None:
             fail("called from several threads at once it answers otherwise than called alone", call=n)
 
 
-def problem(*, loss: Any = "square", regularizer: Any = "elastic_net", y: NDArray[Any] | None = None, rank: int = 3,
-            dtype: str = "float64", weights: bool = False) -> Problem:  # fmt: skip
+def problem(
+    *,
+    loss: Any = "square",
+    penalty: Any = "elastic_net",
+    y: NDArray[Any] | None = None,
+    rank: int = 3,
+    dtype: str = "float64",
+    weights: bool = False,
+) -> Problem:
     """Return a small problem with features of both sides, y drawn from those given."""
     rng = np.random.default_rng(SEED)
     queries, targets = 12, 9
@@ -69,9 +76,18 @@ def problem(*, loss: Any = "square", regularizer: Any = "elastic_net", y: NDArra
         for rows in (queries, targets)
     ]
     return Problem.from_coo(
-        i, j, score, shape=(queries, targets), rank=rank, X=blocks[0], Z=blocks[1], loss=loss, regularizer=regularizer,
-        weight=rng.choice([0.0, 0.5, 1.0, 3.0], len(i)) if weights else None, dtype=dtype,
-    )  # fmt: skip
+        i,
+        j,
+        score,
+        shape=(queries, targets),
+        rank=rank,
+        X=blocks[0],
+        Z=blocks[1],
+        loss=loss,
+        penalty=penalty,
+        weight=rng.choice([0.0, 0.5, 1.0, 3.0], len(i)) if weights else None,
+        dtype=dtype,
+    )
 
 
 def never_rises(objectives: list[float], precision: Any) -> None:
@@ -95,21 +111,21 @@ def trains(made: Callable[[str], Problem], solvers: tuple[Any, ...]) -> None:
 
 
 CANDIDATES = (0.0, 1.0, 0.5, -1.0, 2.0, 3.0, 5.0, 10.0, -3.7, 100.0)
-"""Targets that a loss may take."""
+"""Values of y that a loss may take."""
 
 
-def accepted_targets(loss: Loss) -> NDArray[np.float64]:
-    """Return those of some targets that the loss takes."""
+def accepted_y(loss: Loss) -> NDArray[np.float64]:
+    """Return those of some y that the loss takes."""
     kept = []
     for y in CANDIDATES:
         try:
-            loss.check_targets(frozen(np.array([y])))
+            loss.check_y(frozen(np.array([y])))
         except ValueError:
             continue
         kept.append(y)
     if not kept:
-        raise Skipped(f"check_targets takes none of {CANDIDATES}")
+        raise Skipped(f"check_y takes none of {CANDIDATES}")
     return np.array(kept)
 
 
-__all__ = ["accepted_targets", "copies_are_equal", "frozen", "never_rises", "problem", "same_from_threads", "trains"]
+__all__ = ["accepted_y", "copies_are_equal", "frozen", "never_rises", "problem", "same_from_threads", "trains"]

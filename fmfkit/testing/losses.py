@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from fmfkit.interfaces import Loss
 from fmfkit.schedulers import RandomPartition
-from fmfkit.solvers import PL2M
+from fmfkit.solvers import PL2M, Panel
 from fmfkit.testing import common
-from fmfkit.testing.common import accepted_targets, frozen
+from fmfkit.testing.common import accepted_y, frozen
 from fmfkit.testing.verdict import Skipped, fail, require
 
 SCORES = np.array([0.0, 1, -1, 0.5, -0.5, 2, -2, 3, -3, 1e-3, -1e-3, 0.1, -0.1, 5, -5, 10, -10, 20, -20, 30, -30])
@@ -21,8 +21,8 @@ EXTREME = np.array([0.0, 1e2, -1e2, 1e4, -1e4, 1e6, -1e6])
 
 
 def _grid(loss: Loss, *axes: NDArray[Any]) -> tuple[NDArray[Any], ...]:
-    """Return scores, targets that the loss takes, and more, in all combinations, as flat read-only arrays."""
-    made = np.meshgrid(axes[0], accepted_targets(loss), *axes[1:], indexing="ij")
+    """Return scores, y that the loss takes, and more, in all combinations, as flat read-only arrays."""
+    made = np.meshgrid(axes[0], accepted_y(loss), *axes[1:], indexing="ij")
     return tuple(frozen(array.ravel()) for array in made)
 
 
@@ -47,9 +47,15 @@ def check_curvature_majorises(loss: Loss) -> None:
     here, beta = loss.value(score, y), np.broadcast_to(loss.curvature(score, y), score.shape)
     after, bound = loss.value(score + t, y), here + loss.gradient(score, y) * t + beta / 2 * t * t
     require(
-        after <= bound + _allowed(here, after), "the bound is exceeded", score=score, y=y, t=t, curvature=beta,
-        value_after_the_step=after, bound=bound,
-    )  # fmt: skip
+        after <= bound + _allowed(here, after),
+        "the bound is exceeded",
+        score=score,
+        y=y,
+        t=t,
+        curvature=beta,
+        value_after_the_step=after,
+        bound=bound,
+    )
 
 
 def check_value_is_convex(loss: Loss) -> None:
@@ -59,9 +65,14 @@ def check_value_is_convex(loss: Loss) -> None:
     middle = loss.value(score + t / 2, y)
     chord = (here + after) / 2
     require(
-        middle <= chord + _allowed(here, after), "it bulges between two scores", score=score, y=y, t=t,
-        value_in_the_middle=middle, middle_of_the_values=chord,
-    )  # fmt: skip
+        middle <= chord + _allowed(here, after),
+        "it bulges between two scores",
+        score=score,
+        y=y,
+        t=t,
+        value_in_the_middle=middle,
+        middle_of_the_values=chord,
+    )
 
 
 def check_finite_at_extremes(loss: Loss) -> None:
@@ -78,15 +89,17 @@ def check_finite_at_extremes(loss: Loss) -> None:
 
 def check_keeps_shape_and_dtype(loss: Loss) -> None:
     """Value, gradient and link have the shape and the precision of the score; curvature too, or it is one number."""
-    targets = accepted_targets(loss)
+    values = accepted_y(loss)
     for dtype in (np.float64, np.float32):
         for shape in ((3,), (2, 3), (1,), ()):
             score = frozen(np.linspace(-1, 1, int(np.prod(shape))).reshape(shape).astype(dtype))
-            y = frozen(np.full(shape, targets[0], dtype))
+            y = frozen(np.full(shape, values[0], dtype))
             answers = {
-                "value": loss.value(score, y), "gradient": loss.gradient(score, y), "link": loss.link(score),
+                "value": loss.value(score, y),
+                "gradient": loss.gradient(score, y),
+                "link": loss.link(score),
                 "curvature": loss.curvature(score, y),
-            }  # fmt: skip
+            }
             for name, found in answers.items():
                 if name == "curvature" and np.ndim(found) == 0:
                     continue
@@ -99,7 +112,7 @@ def check_keeps_shape_and_dtype(loss: Loss) -> None:
 def check_takes_empty_arrays(loss: Loss) -> None:
     """No pairs at all are no mistake."""
     empty = frozen(np.zeros(0))
-    loss.check_targets(empty)
+    loss.check_y(empty)
     for name in ("value", "gradient"):
         found = getattr(loss, name)(empty, empty)
         if np.shape(found) != (0,):
@@ -117,7 +130,7 @@ def check_leaves_its_input_alone(loss: Loss) -> None:
             fail(f"{name} changes the arrays it is given")
         getattr(loss, name)(score, y)  # read-only ones
     loss.link(score)
-    loss.check_targets(y)
+    loss.check_y(y)
 
 
 def check_is_elementwise(loss: Loss) -> None:
@@ -132,9 +145,13 @@ def check_is_elementwise(loss: Loss) -> None:
         alone = np.array([np.broadcast_to(method(score[n : n + 1], y[n : n + 1]), (1,))[0] for n in range(len(score))])
         for other, how in ((shuffled, "in another order"), (alone, "alone")):
             require(
-                np.abs(other - together) <= _allowed(together), f"{name} is another for a pair taken {how}",
-                score=score, y=y, together=together, otherwise=other,
-            )  # fmt: skip
+                np.abs(other - together) <= _allowed(together),
+                f"{name} is another for a pair taken {how}",
+                score=score,
+                y=y,
+                together=together,
+                otherwise=other,
+            )
 
 
 def check_remembers_nothing(loss: Loss) -> None:
@@ -149,21 +166,21 @@ def check_remembers_nothing(loss: Loss) -> None:
             fail(f"{name} answers otherwise the second time")
 
 
-def check_targets_that_pass_can_be_learnt(loss: Loss) -> None:
-    """check_targets raises a ValueError with a message for every y that value cannot take."""
+def check_y_that_passes_can_be_learnt(loss: Loss) -> None:
+    """check_y raises a ValueError with a message for every y that value cannot take."""
     for y in (*common.CANDIDATES, -0.5, 1.5, 1e6, -1e6):
         given = frozen(np.array([y]))
         try:
-            loss.check_targets(given)
+            loss.check_y(given)
         except ValueError as error:
             if not str(error):
-                fail("check_targets refuses without a word", y=y)
+                fail("check_y refuses without a word", y=y)
             continue
         with np.errstate(all="ignore"):
             for name in ("value", "gradient", "curvature"):
                 found = np.broadcast_to(getattr(loss, name)(frozen(np.array([0.5])), given), (1,))[0]
                 if not np.isfinite(found):
-                    fail(f"check_targets lets a y pass whose {name} is not finite", y=y, found=found)
+                    fail(f"check_y lets a y pass whose {name} is not finite", y=y, found=found)
 
 
 def check_link_keeps_the_order_of_scores(loss: Loss) -> None:
@@ -171,16 +188,19 @@ def check_link_keeps_the_order_of_scores(loss: Loss) -> None:
     score = frozen(np.sort(np.concatenate([SCORES, SCORES / 7])))
     predicted = loss.link(score)
     require(
-        np.append(True, np.diff(predicted) >= -1e-12), "link falls", score=score, predicted=predicted,
+        np.append(True, np.diff(predicted) >= -1e-12),
+        "link falls",
+        score=score,
+        predicted=predicted,
         predicted_before=np.append(predicted[:1], predicted[:-1]),
-    )  # fmt: skip
+    )
 
 
-def check_link_takes_the_best_score_to_its_target(loss: Loss) -> None:
+def check_link_takes_the_best_score_to_its_y(loss: Loss) -> None:
     """Where ``calibrated`` is True, ``link`` of the score with the least loss for y is y."""
     if not loss.calibrated:
         raise Skipped("it does not declare itself calibrated")
-    y = accepted_targets(loss)
+    y = accepted_y(loss)
     low, high = np.full(len(y), -60.0), np.full(len(y), 60.0)
     inside = (loss.gradient(low, y) < 0) & (loss.gradient(high, y) > 0)  # the least is not at infinity
     for _ in range(80):
@@ -189,9 +209,12 @@ def check_link_takes_the_best_score_to_its_target(loss: Loss) -> None:
         low, high = np.where(rising, low, middle), np.where(rising, middle, high)
     predicted = loss.link(frozen(middle))
     require(
-        ~inside | (np.abs(predicted - y) <= 1e-6 * (1 + np.abs(y))), "link gives another number", y=y,
-        best_score=middle, predicted=predicted,
-    )  # fmt: skip
+        ~inside | (np.abs(predicted - y) <= 1e-6 * (1 + np.abs(y))),
+        "link gives another number",
+        y=y,
+        best_score=middle,
+        predicted=predicted,
+    )
 
 
 def check_copies_are_equal(loss: Loss) -> None:
@@ -202,8 +225,8 @@ def check_copies_are_equal(loss: Loss) -> None:
 def check_is_safe_from_several_threads(loss: Loss) -> None:
     """Calls from several threads at once do not disturb each other."""
     rng = np.random.default_rng(common.SEED)
-    targets = accepted_targets(loss)
-    asked = [(rng.normal(size=20_000) * (n + 1), rng.choice(targets, 20_000)) for n in range(32)]
+    values = accepted_y(loss)
+    asked = [(rng.normal(size=20_000) * (n + 1), rng.choice(values, 20_000)) for n in range(32)]
     common.same_from_threads(
         lambda n: np.concatenate(
             [loss.value(*asked[n]), loss.gradient(*asked[n]), np.atleast_1d(loss.curvature(*asked[n]))]
@@ -229,29 +252,48 @@ def check_native_equals_numpy(loss: Loss) -> None:
                 continue
             require(
                 np.abs(values - wanted) <= close * (1 + np.abs(wanted)),
-                f"the native {name} in {np.dtype(dtype)} is another", score=score, y=y, native=values, numpy=wanted,
-            )  # fmt: skip
+                f"the native {name} in {np.dtype(dtype)} is another",
+                score=score,
+                y=y,
+                native=values,
+                numpy=wanted,
+            )
         beta = np.broadcast_to(loss.curvature(score, y), score.shape)
         require(
-            beta <= native.beta * (1 + close), "a pair's curvature is above the native beta", score=score, y=y,
-            curvature=beta, beta=np.full(len(beta), native.beta),
-        )  # fmt: skip
+            beta <= native.beta * (1 + close),
+            "a pair's curvature is above the native beta",
+            score=score,
+            y=y,
+            curvature=beta,
+            beta=np.full(len(beta), native.beta),
+        )
 
 
 def check_trains(loss: Loss) -> None:
     """Trained end to end, the objective never rises, and 1, 2 and 4 threads give the same model, bit for bit."""
-    targets = accepted_targets(loss)
-    targets = targets[np.abs(targets) <= 10]
+    values = accepted_y(loss)
+    values = values[np.abs(values) <= 10]
     common.trains(
-        lambda dtype: common.problem(loss=loss, y=targets, dtype=dtype, weights=True),
-        (PL2M(), PL2M(block=1, scheduler=RandomPartition(3))),
+        lambda dtype: common.problem(loss=loss, y=values, dtype=dtype, weights=True),
+        (Panel(), PL2M(scheduler=RandomPartition(3))),
     )
 
 
 CHECKS = (
-    check_gradient_is_the_derivative, check_curvature_majorises, check_value_is_convex, check_finite_at_extremes,
-    check_keeps_shape_and_dtype, check_takes_empty_arrays, check_leaves_its_input_alone, check_is_elementwise,
-    check_remembers_nothing, check_targets_that_pass_can_be_learnt, check_link_keeps_the_order_of_scores,
-    check_link_takes_the_best_score_to_its_target,
-    check_copies_are_equal, check_is_safe_from_several_threads, check_native_equals_numpy, check_trains,
-)  # fmt: skip
+    check_gradient_is_the_derivative,
+    check_curvature_majorises,
+    check_value_is_convex,
+    check_finite_at_extremes,
+    check_keeps_shape_and_dtype,
+    check_takes_empty_arrays,
+    check_leaves_its_input_alone,
+    check_is_elementwise,
+    check_remembers_nothing,
+    check_y_that_passes_can_be_learnt,
+    check_link_keeps_the_order_of_scores,
+    check_link_takes_the_best_score_to_its_y,
+    check_copies_are_equal,
+    check_is_safe_from_several_threads,
+    check_native_equals_numpy,
+    check_trains,
+)

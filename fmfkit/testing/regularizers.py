@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fmfkit.interfaces import Reals, Regularizer
+from fmfkit.interfaces import Regularizer
 from fmfkit.schedulers import RandomPartition
-from fmfkit.solvers import PL2M
+from fmfkit.solvers import PL2M, Panel
 from fmfkit.testing import common
 from fmfkit.testing.common import frozen
 from fmfkit.testing.verdict import Skipped, fail, require
+from fmfkit.typing import Reals
 
 X = np.array([0.0, 1, -1, 0.1, -0.1, 3, -3, 10, -10])
 CURVATURES = np.array([0.0, 1, 0.1, 5])
@@ -44,9 +45,17 @@ def check_T_minimises(regularizer: Regularizer) -> None:
     best = np.nanargmin(np.where(np.isnan(values), np.inf, values), axis=0)
     lowest = values[best, np.arange(len(w))]
     require(
-        reached <= lowest + 1e-7 * (1 + np.abs(lowest)), "another change is better", x=x, curvature_of_the_data=y, w=w,
-        strength=strength, T=d, better=tried[best, np.arange(len(w))], reached=reached, lowest=lowest,
-    )  # fmt: skip
+        reached <= lowest + 1e-7 * (1 + np.abs(lowest)),
+        "another change is better",
+        x=x,
+        curvature_of_the_data=y,
+        w=w,
+        strength=strength,
+        T=d,
+        better=tried[best, np.arange(len(w))],
+        reached=reached,
+        lowest=lowest,
+    )
 
 
 def check_T_never_makes_it_worse(regularizer: Regularizer) -> None:
@@ -58,9 +67,16 @@ def check_T_never_makes_it_worse(regularizer: Regularizer) -> None:
     before = _objective(regularizer, x, y, w, strength, np.zeros_like(w))
     after = _objective(regularizer, x, y, w, strength, d)
     require(
-        after <= before + 1e-9 * (1 + np.abs(before)), "it is worse after the change", x=x, curvature_of_the_data=y,
-        w=w, strength=strength, T=d, before=before, after=after,
-    )  # fmt: skip
+        after <= before + 1e-9 * (1 + np.abs(before)),
+        "it is worse after the change",
+        x=x,
+        curvature_of_the_data=y,
+        w=w,
+        strength=strength,
+        T=d,
+        before=before,
+        after=after,
+    )
 
 
 def check_constraints_are_respected(regularizer: Regularizer) -> None:
@@ -70,9 +86,15 @@ def check_constraints_are_respected(regularizer: Regularizer) -> None:
     d = regularizer.T(x, y, w, strength)
     penalty = regularizer.penalty(w + d, strength)
     require(
-        np.isfinite(penalty), "the penalty after the change is not finite", x=x, curvature_of_the_data=y, w=w,
-        strength=strength, T=d, penalty=penalty,
-    )  # fmt: skip
+        np.isfinite(penalty),
+        "the penalty after the change is not finite",
+        x=x,
+        curvature_of_the_data=y,
+        w=w,
+        strength=strength,
+        T=d,
+        penalty=penalty,
+    )
 
 
 def check_penalty_grows_with_strength(regularizer: Regularizer) -> None:
@@ -83,9 +105,13 @@ def check_penalty_grows_with_strength(regularizer: Regularizer) -> None:
     for strength in (0.0, 0.5, 3.0):
         found = regularizer.penalty(w, strength)
         require(
-            np.abs(found - strength * one) <= 1e-9 * (1 + np.abs(one)), "the penalty is not strength times that of 1",
-            w=w, strength=np.full(len(w), strength), penalty=found, penalty_of_1=one,
-        )  # fmt: skip
+            np.abs(found - strength * one) <= 1e-9 * (1 + np.abs(one)),
+            "the penalty is not strength times that of 1",
+            w=w,
+            strength=np.full(len(w), strength),
+            penalty=found,
+            penalty_of_1=one,
+        )
 
 
 def check_zero_strength_is_the_plain_step(regularizer: Regularizer) -> None:
@@ -95,9 +121,14 @@ def check_zero_strength_is_the_plain_step(regularizer: Regularizer) -> None:
     free = np.isfinite(regularizer.penalty(frozen(w + plain), 1.0))
     d = regularizer.T(x, y, w, 0.0)
     require(
-        ~free | (np.abs(d - plain) <= 1e-9 * (1 + np.abs(plain))), "the change is another", x=x,
-        curvature_of_the_data=y, w=w, T=d, plain_step=plain,
-    )  # fmt: skip
+        ~free | (np.abs(d - plain) <= 1e-9 * (1 + np.abs(plain))),
+        "the change is another",
+        x=x,
+        curvature_of_the_data=y,
+        w=w,
+        T=d,
+        plain_step=plain,
+    )
 
 
 def check_keeps_shape_and_dtype(regularizer: Regularizer) -> None:
@@ -138,9 +169,15 @@ def check_is_elementwise(regularizer: Regularizer) -> None:
         first, shuffled = np.array(call(*given)), np.empty(len(order))
         shuffled[order] = call(*(frozen(array[order]) for array in given))
         require(
-            np.abs(first - shuffled) <= 1e-9 * (1 + np.abs(first)), f"{name} is another in another order",
-            x=given[0], curvature_of_the_data=given[1], w=given[2], strength=given[3], first=first, second=shuffled,
-        )  # fmt: skip
+            np.abs(first - shuffled) <= 1e-9 * (1 + np.abs(first)),
+            f"{name} is another in another order",
+            x=given[0],
+            curvature_of_the_data=given[1],
+            w=given[2],
+            strength=given[3],
+            first=first,
+            second=shuffled,
+        )
 
 
 def check_copies_are_equal(regularizer: Regularizer) -> None:
@@ -174,21 +211,34 @@ def check_native_equals_numpy(regularizer: Regularizer) -> None:
             require(
                 np.abs(found - wanted) <= close * (1 + np.abs(wanted)),
                 f"the native {name} in {np.dtype(dtype)} is another",
-                x=x, curvature_of_the_data=y, w=w, strength=strength, native=found, numpy=wanted,
-            )  # fmt: skip
+                x=x,
+                curvature_of_the_data=y,
+                w=w,
+                strength=strength,
+                native=found,
+                numpy=wanted,
+            )
 
 
 def check_trains(regularizer: Regularizer) -> None:
     """Trained end to end, the objective never rises, and 1, 2 and 4 threads give the same model, bit for bit."""
     common.trains(
-        lambda dtype: common.problem(regularizer=regularizer, dtype=dtype),
-        (PL2M(), PL2M(block=1, scheduler=RandomPartition(3))),
+        lambda dtype: common.problem(penalty=regularizer, dtype=dtype),
+        (Panel(), PL2M(scheduler=RandomPartition(3))),
     )
 
 
 CHECKS = (
-    check_T_minimises, check_T_never_makes_it_worse, check_constraints_are_respected, check_penalty_grows_with_strength,
-    check_zero_strength_is_the_plain_step, check_keeps_shape_and_dtype, check_leaves_its_input_alone,
-    check_is_elementwise, check_copies_are_equal, check_is_safe_from_several_threads, check_native_equals_numpy,
+    check_T_minimises,
+    check_T_never_makes_it_worse,
+    check_constraints_are_respected,
+    check_penalty_grows_with_strength,
+    check_zero_strength_is_the_plain_step,
+    check_keeps_shape_and_dtype,
+    check_leaves_its_input_alone,
+    check_is_elementwise,
+    check_copies_are_equal,
+    check_is_safe_from_several_threads,
+    check_native_equals_numpy,
     check_trains,
-)  # fmt: skip
+)

@@ -9,7 +9,7 @@ import attrs
 
 from fmfkit.errors import PluginLoadError, UnknownNameError
 from fmfkit.interfaces import Loss, PartitionScheduler, Regularizer, Solver
-from fmfkit.registry import Kind, get_registry
+from fmfkit.plugins.registry import Kind, get_registry
 from fmfkit.testing import losses, regularizers, schedulers, solvers
 from fmfkit.testing.verdict import ConformanceError, Skipped, law, told
 

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fmfkit.fitting import RoundEvent, fit
 from fmfkit.interfaces import Solver
-from fmfkit.model import Model
-from fmfkit.problem import Problem
-from fmfkit.regularizers import ElasticNet, Regularization
+from fmfkit.model.model import Model
+from fmfkit.problem import Penalties, Penalty, Problem
+from fmfkit.regularizers import ElasticNet
 from fmfkit.testing import common
 from fmfkit.testing.verdict import Skipped, fail
+from fmfkit.training.events import RoundEvent
+from fmfkit.training.loop import fit
 
 
 def _problems(solver: Solver) -> dict[str, Problem]:
@@ -23,8 +24,8 @@ def _problems(solver: Solver) -> dict[str, Problem]:
         "square loss, float64": lambda: common.problem(),
         "square loss, float32, weights": lambda: common.problem(dtype="float32", weights=True),
         "logistic loss": lambda: common.problem(loss="logistic", y=np.array([0.0, 1.0])),
-        "l1": lambda: common.problem(regularizer=ElasticNet(l1=0.05, l2=0.05)),
-        "growth": lambda: common.problem(regularizer=ElasticNet(l2=0.05, growth=1.5)),
+        "l1": lambda: common.problem(penalty=ElasticNet(l1=0.05, l2=0.05)),
+        "growth": lambda: common.problem(penalty=Penalty(ElasticNet(l2=0.05), growth=1.5)),
     }
     kept = {}
     for name, make in kinds.items():
@@ -44,11 +45,17 @@ def _biases_only() -> tuple[Problem, float]:
     rng = np.random.default_rng(common.SEED)
     i, j = np.divmod(rng.choice(20 * 15, 120, replace=False), 15)
     y = rng.normal(size=20)[i] + rng.normal(size=15)[j] + 0.1 * rng.normal(size=len(i))
-    still, soft = ElasticNet(l2=1e4, scale="uniform"), ElasticNet(l2=0.5, scale="uniform")
+    still, soft = (Penalty(ElasticNet(l2=l2), scale="uniform") for l2 in (1e4, 0.5))
     made = Problem.from_coo(
-        i, j, y, shape=(20, 15), rank=1, offset=0.0, dtype="float64",
-        regularizer=Regularization(P=still, Q=still, query_bias=soft, target_bias=soft),
-    )  # fmt: skip
+        i,
+        j,
+        y,
+        shape=(20, 15),
+        rank=1,
+        offset=0.0,
+        dtype="float64",
+        penalty=Penalties(P=still, Q=still, query_bias=soft, target_bias=soft),
+    )
     A = np.zeros((len(i), 35))
     A[np.arange(len(i)), i] = 1
     A[np.arange(len(i)), 20 + j] = 1
@@ -86,7 +93,7 @@ class _Idle(Solver):
         return None
 
     def round(self, problem: Problem, state: Any, workspace: Any) -> Any:
-        from fmfkit.state import RoundReport
+        from fmfkit.training.records import RoundReport
 
         return RoundReport()
 
@@ -175,7 +182,13 @@ def check_copies_are_equal(solver: Solver) -> None:
 
 
 CHECKS = (
-    check_reaches_a_known_optimum, check_objective_is_what_it_says, check_objective_never_rises, check_it_learns,
-    check_threads_do_not_change_the_model, check_resumes_bit_for_bit, check_stops_when_asked,
-    check_leaves_the_problem_alone, check_copies_are_equal,
-)  # fmt: skip
+    check_reaches_a_known_optimum,
+    check_objective_is_what_it_says,
+    check_objective_never_rises,
+    check_it_learns,
+    check_threads_do_not_change_the_model,
+    check_resumes_bit_for_bit,
+    check_stops_when_asked,
+    check_leaves_the_problem_alone,
+    check_copies_are_equal,
+)

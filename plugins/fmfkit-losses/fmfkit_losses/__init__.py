@@ -15,6 +15,9 @@ def fmfkit_losses() -> list[Spec]:
         Spec("poisson", "fmfkit_losses.counts:Poisson", "counts; quadratic above a cap"),
         Spec("probit", "fmfkit_losses.classes:Probit", "two classes, by the normal distribution"),
         Spec("squared_hinge", "fmfkit_losses.classes:SquaredHinge", "two classes, by a margin"),
-        Spec("weighted_logistic", "fmfkit_losses.classes:WeightedLogistic",
-             "logistic, positives counting more or less; native (C)"),
-    ]  # fmt: skip
+        Spec(
+            "weighted_logistic",
+            "fmfkit_losses.classes:WeightedLogistic",
+            "logistic, positives counting more or less; native (C)",
+        ),
+    ]

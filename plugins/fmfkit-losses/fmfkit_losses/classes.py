@@ -20,7 +20,7 @@ Reals = NDArray[Any]
 
 def _between_0_and_1(y: Reals, loss: str) -> None:
     if y.size and (y.min() < 0 or y.max() > 1):
-        raise ValueError(f"scores: the {loss} loss takes y between 0 and 1, got values from {y.min():g} to {y.max():g}")
+        raise ValueError(f"y: the {loss} loss takes y between 0 and 1, got values from {y.min():g} to {y.max():g}")
 
 
 @attrs.frozen
@@ -47,7 +47,7 @@ class Probit(Loss):
         """The probability Phi(s)."""
         return np.asarray(ndtr(score.astype(np.float64))).astype(score.dtype)
 
-    def check_targets(self, y: Reals) -> None:
+    def check_y(self, y: Reals) -> None:
         """Refuse y outside [0, 1]."""
         _between_0_and_1(y, "probit")
 
@@ -79,10 +79,10 @@ class SquaredHinge(Loss):
         """2, the largest there is."""
         return 2.0
 
-    def check_targets(self, y: Reals) -> None:
+    def check_y(self, y: Reals) -> None:
         """Refuse all but 0 and 1."""
         if y.size and not ((y == 0) | (y == 1)).all():
-            raise ValueError(f"scores: the squared hinge takes y of 0 and 1, got {y[(y != 0) & (y != 1)][0]:g}")
+            raise ValueError(f"y: the squared hinge takes y of 0 and 1, got {y[(y != 0) & (y != 1)][0]:g}")
 
 
 @attrs.frozen
@@ -112,7 +112,7 @@ class WeightedLogistic(Loss):
         """sigma(s); with ``positive`` other than 1 no probability, but in the same order."""
         return np.asarray(0.5 * (1 + np.tanh(score / 2)))
 
-    def check_targets(self, y: Reals) -> None:
+    def check_y(self, y: Reals) -> None:
         """Refuse y outside [0, 1]."""
         _between_0_and_1(y, "weighted logistic")
 

@@ -49,10 +49,10 @@ class Poisson(Loss):
         """The rate, e^s."""
         return self._rate(score)[0]
 
-    def check_targets(self, y: Reals) -> None:
+    def check_y(self, y: Reals) -> None:
         """Refuse counts below zero."""
         if y.size and y.min() < 0:
-            raise ValueError(f"scores: the Poisson loss takes counts from 0 on, got {y.min():g}")
+            raise ValueError(f"y: the Poisson loss takes counts from 0 on, got {y.min():g}")
 
     def offset(self, y: Reals, weight: Reals | None) -> float:
         """Return the logarithm of the mean count, no higher than the cap."""

@@ -7,9 +7,19 @@ from fmfkit_losses.robust import Huber, PseudoHuber, SmoothQuantile
 from fmfkit import Problem, fit, losses, testing
 
 LOSSES = [
-    Huber(), Huber(0.3), PseudoHuber(), PseudoHuber(2.5), SmoothQuantile(), SmoothQuantile(0.9, 0.5), Poisson(),
-    Poisson(1.0), Probit(), SquaredHinge(), WeightedLogistic(), WeightedLogistic(0.2),
-]  # fmt: skip
+    Huber(),
+    Huber(0.3),
+    PseudoHuber(),
+    PseudoHuber(2.5),
+    SmoothQuantile(),
+    SmoothQuantile(0.9, 0.5),
+    Poisson(),
+    Poisson(1.0),
+    Probit(),
+    SquaredHinge(),
+    WeightedLogistic(),
+    WeightedLogistic(0.2),
+]
 
 
 @testing.parametrize_with_checks(LOSSES)

@@ -11,4 +11,4 @@ def fmfkit_regularizers() -> list[Spec]:
     return [
         Spec("non_negative", "fmfkit_regularizers.convex:NonNegative", "l1 w + l2/2 w², for w >= 0 only"),
         Spec("mcp", "fmfkit_regularizers.concave:MCP", "sparse without shrinking: the minimax concave penalty"),
-    ]  # fmt: skip
+    ]

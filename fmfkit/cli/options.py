@@ -1,0 +1,71 @@
+"""Command-line options made from settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+from click.core import ParameterSource
+
+from fmfkit.recommend import kinds
+from fmfkit.recommend.settings import metadata_of, names
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+FACTORS = "BLOCK=FACTOR"
+
+
+def settings_options(command: Command) -> Command:
+    """Add an option for each setting."""
+    for name in reversed(names()):
+        command = _option(name)(command)
+    return command
+
+
+def flag_of(name: str) -> str:
+    """Return the option of a setting: that of strengths is given once for each block."""
+    return "--strength" if name == "strengths" else f"--{name.replace('_', '-')}"
+
+
+def _option(name: str) -> Callable[[Command], Command]:
+    about = metadata_of(name)
+    kind, default = about["kind"], about["default"]
+    options: dict[str, Any] = {"help": about["help"]}
+    if isinstance(kind, kinds.Factors):
+        options |= {"multiple": True, "metavar": FACTORS}
+    elif isinstance(kind, kinds.Flag):
+        options |= {"is_flag": True}
+    else:
+        options |= {"type": _type(kind), "default": default, "show_default": default is not None}
+    return click.option(flag_of(name), name, **options)
+
+
+def _type(kind: kinds.Kind) -> Any:
+    if isinstance(kind, kinds.Whole):
+        return click.IntRange(kind.least, kind.most)
+    if isinstance(kind, kinds.Real):
+        return click.FloatRange(kind.least, kind.most)
+    return click.Choice(kind.options) if isinstance(kind, kinds.Choice) else str
+
+
+def given_options(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options that stand on the command line, not those left at their defaults."""
+    source = click.get_current_context().get_parameter_source
+    given = {name: value for name, value in options.items() if source(name) is ParameterSource.COMMANDLINE}
+    if "strengths" in given:
+        given["strengths"] = _factors(given["strengths"])
+    return given
+
+
+def _factors(given: tuple[str, ...]) -> dict[str, float]:
+    found = {}
+    for text in given:
+        name, _, factor = text.rpartition("=")
+        try:
+            found[name] = float(factor)
+        except ValueError:
+            raise click.BadParameter(f"expected {FACTORS}, got {text!r}", param_hint="--strength") from None
+    return found
+
+
+__all__ = ["flag_of", "given_options", "settings_options"]

@@ -1,0 +1,99 @@
+"""Feature blocks that are matrices already."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+import polars as pl
+import scipy.sparse as sp
+
+from fmfkit.data.blocks.base import Block, Instances, Learnt
+from fmfkit.data.ids import as_text
+from fmfkit.data.tables import read_table
+from fmfkit.errors import DataError
+
+
+def _sparse(matrix: Any) -> sp.csr_array:
+    """Return a matrix, or the one that a file of scipy.sparse.save_npz holds, in rows."""
+    if isinstance(matrix, str | os.PathLike):
+        matrix = sp.load_npz(matrix)
+    if not sp.issparse(matrix):
+        matrix = np.asarray(matrix)
+    if matrix.ndim != 2 or not (np.issubdtype(matrix.dtype, np.number) or matrix.dtype == bool):
+        raise DataError(f"a precomputed block needs a matrix of numbers, got {matrix.dtype} of shape {matrix.shape}")
+    rows = sp.csr_array(matrix, dtype=np.float32)
+    if not np.isfinite(rows.data).all():
+        raise DataError("a precomputed block holds values that are NaN or infinite")
+    rows.sum_duplicates()
+    return rows
+
+
+@attrs.frozen
+class Precomputed(Block):
+    """A matrix that is there already: embeddings, visual words."""
+
+    kind: ClassVar[str] = "precomputed"
+    matrix: Any = attrs.field(repr=False, eq=False, metadata={"source": True})
+    """Sparse or dense, a column for each feature, or the path of a file that scipy.sparse.save_npz wrote."""
+    ids: Any = attrs.field(default=None, repr=False, eq=False, metadata={"source": True})
+    """The ids of its rows; by default their numbers, from 0. An instance that it has no row for has no features."""
+    features: Sequence[str] | None = attrs.field(default=None, repr=False)
+    """What its columns are called."""
+    name: str = attrs.field(default="precomputed", kw_only=True)
+
+    @property
+    def title(self) -> str:
+        """The block's name."""
+        return self.name
+
+    def learn(self, given: Instances) -> Learnt:
+        """Count the columns."""
+        width = _sparse(self.matrix).shape[1]
+        names = tuple(map(str, range(width) if self.features is None else self.features))
+        if len(names) != width:
+            raise DataError(f"block {self.title!r}: {len(names)} features are named, the matrix has {width} columns")
+        return Learnt(attrs.evolve(self, features=None), names)
+
+    def learn_more(self, before: Learnt, given: Instances) -> Learnt:
+        """Count the columns: those that were there are taken to be the same."""
+        now = self.learn(given)
+        return Learnt(now.block, before.features + now.features[len(before.features) :])
+
+    def encode(self, learnt: Learnt, given: Instances) -> sp.csr_array:
+        """Return the rows of the instances."""
+        made = self._rows(given)
+        if made.shape[1] > len(learnt.features):
+            raise DataError(
+                f"block {self.title!r}: a matrix with {made.shape[1]} columns, where it has {len(learnt.features)}"
+            )
+        return sp.csr_array((made.data, made.indices, made.indptr), shape=(len(given), len(learnt.features)))
+
+    def _rows(self, given: Instances) -> sp.csr_array:
+        if self.title in given.beside:
+            matrix = _sparse(given.beside[self.title])
+            if matrix.shape[0] != len(given):
+                raise DataError(f"block {self.title!r}: {matrix.shape[0]} rows were given for {len(given)} instances")
+            return matrix
+        if self.matrix is None:
+            raise DataError(f"block {self.title!r}: the features of these instances are not known; give beside=")
+        matrix = _sparse(self.matrix)
+        ids = read_table({"id": range(matrix.shape[0]) if self.ids is None else self.ids}, f"block {self.title!r}")[
+            "id"
+        ]
+        ids = as_text(ids)
+        if len(ids) != matrix.shape[0] or ids.n_unique() < len(ids):
+            raise DataError(
+                f"block {self.title!r}: expected {matrix.shape[0]} different ids, one for each row of the matrix, "
+                f"got {len(ids)}, {ids.n_unique()} of them different"
+            )
+        place = pl.DataFrame({"name": ids, "row": pl.int_range(len(ids), dtype=pl.Int64, eager=True)})
+        wanted = pl.DataFrame({"name": given.names}).join(place, on="name", how="left", maintain_order="left")
+        empty = sp.csr_array((1, matrix.shape[1]), dtype=matrix.dtype)
+        return sp.csr_array(sp.vstack([matrix, empty], format="csr")[wanted["row"].fill_null(len(ids)).to_numpy()])
+
+
+__all__ = ["Precomputed"]

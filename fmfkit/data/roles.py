@@ -1,0 +1,94 @@
+"""What the columns of a table of pairs are for: found by name or place, checked, and without duplicates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from fmfkit.data.ids import Ids
+from fmfkit.data.tables import require
+from fmfkit.errors import DataError
+
+ROLES: dict[str, tuple[str, ...]] = {
+    "query": ("query", "query_id", "user", "user_id", "userid", "reader", "customer", "customer_id"),
+    "target": (
+        *("target", "target_id", "item", "item_id", "itemid", "movie", "movie_id", "movieid"),
+        *("book", "book_id", "product", "product_id"),
+    ),
+    "rating": ("rating", "score", "stars", "y", "label", "value"),
+    "time": ("time", "timestamp", "date"),
+    "weight": ("weight", "sample_weight"),
+}
+"""Names by which columns are known if they are not named."""
+
+
+def find_roles(frame: pl.DataFrame, given: Mapping[str, str | None]) -> dict[str, str | None]:
+    """Return the column for each role: as named, else by a usual name, else by place."""
+    require(frame, given, "pairs")
+    roles: dict[str, str | None] = dict(given)
+    taken = {column for column in given.values() if column}
+    for role, usual in ROLES.items():
+        if roles[role] is None:
+            names = {column.lower(): column for column in frame.columns if column not in taken}
+            roles[role] = next((names[name] for name in usual if name in names), None)
+        taken |= {column for column in (roles[role],) if column}
+    for role in ("query", "target"):
+        free = [column for column in frame.columns if column not in taken]
+        if roles[role] is None:
+            if not free:
+                raise DataError(f"pairs: no column is left for the {role}; the columns are {frame.columns}")
+            roles[role] = free[0]
+            taken.add(free[0])
+    if roles["rating"] is None:
+        numbers = [c for c in frame.columns if c not in taken and frame[c].dtype.is_numeric()]
+        roles["rating"] = numbers[0] if numbers else None
+    return roles
+
+
+def with_numbers(frame: pl.DataFrame, roles: Mapping[str, str | None]) -> pl.DataFrame:
+    """Return the columns that have a role; ratings and weights must be finite numbers."""
+    frame = frame.select(column for column in roles.values() if column)
+    for role in ("rating", "weight"):
+        column = roles[role]
+        if column is None:
+            continue
+        series = frame[column]
+        if not series.dtype.is_numeric() and series.dtype != pl.Boolean:
+            raise DataError(f"pairs: column {column!r}, the {role}, holds {series.dtype}, expected numbers")
+        numbers = series.cast(pl.Float64)
+        bad = numbers.is_finite().fill_null(False).not_()
+        if bad.any():
+            row = int(bad.arg_max() or 0)
+            raise DataError(
+                f"pairs: {bad.sum()} values of {column!r}, the {role}, are missing or not finite, first in row {row}"
+            )
+        frame = frame.with_columns(numbers)
+    return frame
+
+
+def without_duplicates(
+    frame: pl.DataFrame, roles: Mapping[str, str | None], duplicates: str, sides: Mapping[str, Ids]
+) -> pl.DataFrame:
+    """Return the table of pairs, given by row numbers, with each pair once."""
+    if duplicates not in ("error", "last", "mean"):
+        raise ValueError(f"duplicates: expected 'error', 'last' or 'mean', got {duplicates!r}")
+    query, target = str(roles["query"]), str(roles["target"])
+    key = frame.select(pl.col(query).cast(pl.Int64) * len(sides["target"]) + pl.col(target)).to_series()
+    twice = len(key) - key.n_unique()
+    if not twice:
+        return frame
+    if duplicates == "error":
+        row = frame.row(int(key.is_duplicated().arg_max() or 0), named=True)
+        example = " with ".join(
+            f"{name} {sides[role].at([row[name]])[0]!r}" for role, name in (("query", query), ("target", target))
+        )
+        raise DataError(
+            f"pairs: {twice} rows repeat a pair, such as {example}; pass duplicates='last' or 'mean', or --duplicates"
+        )
+    if duplicates == "last":
+        return frame.unique([query, target], keep="last", maintain_order=True)
+    return frame.group_by([query, target], maintain_order=True).agg(pl.all().mean())
+
+
+__all__ = ["ROLES", "find_roles", "with_numbers", "without_duplicates"]

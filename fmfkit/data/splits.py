@@ -1,0 +1,70 @@
+"""Ways to hold a part of the pairs out: each returns which pairs are for testing."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from fmfkit.errors import DataError
+from fmfkit.typing import SideName
+
+Mask = NDArray[np.bool_]
+Split = Literal["random", "time", "cold-target", "cold-query"]
+"""How ``fmfkit fit`` holds pairs out."""
+SPLITS: tuple[Split, ...] = get_args(Split)
+
+
+def random(count: int, share: float, seed: int) -> Mask:
+    """A random share of the pairs."""
+    return np.asarray(np.random.default_rng(seed).random(count) < checked_share(share))
+
+
+def leave_out(query: NDArray[np.int32], k: int, seed: int) -> Mask:
+    """k random pairs of each query that has more than k."""
+    order = np.lexsort((np.random.default_rng(seed).random(len(query)), query))
+    in_order = query[order]
+    place = np.arange(len(query)) - np.searchsorted(in_order, in_order)
+    test = np.zeros(len(query), bool)
+    test[order] = (place < k) & (np.bincount(query)[in_order] > k)
+    return test
+
+
+def latest(time: NDArray[np.generic] | None, share: float) -> Mask:
+    """The latest share of the pairs."""
+    if time is None:
+        raise DataError("split_by_time: the pairs have no time; name its column: Dataset.of(..., time=...), or --time")
+    if pl.Series(time, nan_to_null=True).is_null().any():
+        raise DataError("split_by_time: some pairs have no time; leave them out, or use another split")
+    order = np.argsort(time, kind="stable")
+    test = np.zeros(len(time), bool)
+    test[order[len(time) - round(checked_share(share) * len(time)) :]] = True
+    return test
+
+
+def cold(rows: NDArray[np.int32], share: float, seed: int) -> Mask:
+    """All pairs of a random share of the instances that have pairs."""
+    seen = np.flatnonzero(np.bincount(rows))
+    chosen = np.zeros(int(rows.max()) + 1, bool)
+    count = max(1, round(checked_share(share) * len(seen)))
+    chosen[np.random.default_rng(seed).choice(seen, count, replace=False)] = True
+    return np.asarray(chosen[rows])
+
+
+def checked_side(side: str) -> SideName:
+    """Return "query" or "target"."""
+    if side not in ("query", "target"):
+        raise ValueError(f"side: expected 'query' or 'target', got {side!r}")
+    return side  # type: ignore[return-value]
+
+
+def checked_share(share: float) -> float:
+    """Return a share between 0 and 1."""
+    if not 0 < share < 1:
+        raise ValueError(f"share: expected a number between 0 and 1, got {share!r}")
+    return share
+
+
+__all__ = ["SPLITS", "Mask", "Split", "cold", "latest", "leave_out", "random"]

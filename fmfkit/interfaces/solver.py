@@ -1,0 +1,49 @@
+"""Solver: one way to lower the objective."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    from fmfkit.problem.problem import Problem
+    from fmfkit.training.records import RoundReport
+    from fmfkit.training.state import State
+
+
+class Solver(ABC):
+    """One way to lower the objective, a round at a time.
+
+    All that a solver learns stands in ``state.P`` and ``state.Q`` when a round returns: whatever else it keeps, it can
+    make again from them. So any solver starts from the state that any other left.
+    """
+
+    monotone: ClassVar[bool] = True
+    """Whether the objective never rises from one round to the next, but for rounding."""
+
+    deterministic: ClassVar[bool] = True
+    """Whether the result is the same, bit for bit, for any number of threads."""
+
+    def refusals(self, problem: Problem) -> Iterable[str]:
+        """Return the reasons, all of them, why this solver cannot work on ``problem``; none by default."""
+        return ()
+
+    def workspace_bytes(self, problem: Problem, threads: int) -> int | None:
+        """Return the bytes that rounds need beside the problem and the parameters; None where it cannot tell."""
+        return None
+
+    @abstractmethod
+    def prepare(self, problem: Problem, state: State) -> Any:
+        """Return the workspace for rounds on ``problem`` that start from ``state``; allocate here what rounds need."""
+
+    @abstractmethod
+    def round(self, problem: Problem, state: State, workspace: Any) -> RoundReport:
+        """Update ``state.P`` and ``state.Q`` in place by one round, and report on it.
+
+        ``workspace`` is what ``prepare`` returned, and nobody else has changed the state since. ``state.round`` is the
+        number of rounds done before this one; randomness comes from ``state.rng(...)`` only.
+        """
+
+
+__all__ = ["Solver"]

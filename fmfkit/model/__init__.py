@@ -1,0 +1,1 @@
+"""What training returns, its answers, and its files."""

@@ -1,0 +1,297 @@
+"""What training returns: rows of features, parameters, embeddings."""
+
+from __future__ import annotations
+
+import functools
+import os
+from typing import Any, Literal
+
+import attrs
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from fmfkit._kernels import scoring
+from fmfkit._kernels.top import PackedTargets
+from fmfkit.arguments import whole
+from fmfkit.interfaces import Loss
+from fmfkit.model import file
+from fmfkit.model.answers import Explanation, Ranked, contributions
+from fmfkit.problem.features import FeatureRows, rows_of
+from fmfkit.problem.problem import Problem
+from fmfkit.training.records import RoundRecord
+from fmfkit.training.state import State
+from fmfkit.typing import Reals
+
+
+@attrs.frozen(eq=False, kw_only=True, repr=False)
+class Model:
+    """A trained model.
+
+    ``P`` is n × (rank + 1) where queries have a bias: one row per query feature, the bias's weights in the last column;
+    without a query bias it is n × rank. ``Q`` is the same for targets. With U = X P and V = Z Q, the score of a pair is
+    offset + the dot product of the first ``rank`` columns of U_i and V_j + the bias columns of both.
+    """
+
+    P: Reals
+    Q: Reals
+    rank: int
+    offset: float
+    loss: Loss
+    history: tuple[RoundRecord, ...]
+    """One record per round; the first is the starting point, round 0."""
+    stopped: str | None
+    """Why the fit ended before its last round, if it did."""
+    state: State
+    """Where the training stands: pass it, or the model, as ``fit(..., init=...)`` to go on."""
+    X: FeatureRows
+    """The features of the queries it was trained on."""
+    Z: FeatureRows
+    """The features of the targets."""
+    _queries: Reals
+    _targets: Reals
+
+    @classmethod
+    def of(
+        cls,
+        problem: Problem,
+        state: State,
+        history: tuple[RoundRecord, ...] = (),
+        stopped: str | None = None,
+        *,
+        embeddings: tuple[Reals, Reals] | None = None,
+    ) -> Model:
+        """Make the model that a state stands for; ``embeddings`` are those of the state, where they are known."""
+        U, V = scoring.embed_both(problem, state) if embeddings is None else embeddings
+        return cls(
+            P=state.P,
+            Q=state.Q,
+            rank=problem.rank,
+            offset=problem.offset,
+            loss=problem.loss,
+            history=history,
+            stopped=stopped,
+            state=state,
+            X=problem.X.by_row,
+            Z=problem.Z.by_row,
+            queries=U,
+            targets=V,
+        )
+
+    def __repr__(self) -> str:
+        """Return what it is in a line: arrays are not printed."""
+        last = f", {self.history[-1].round} rounds, objective {self.history[-1].objective:.6g}" if self.history else ""
+        return (
+            f"<Model rank {self.rank}, {self.X.rows} queries x {self.Z.rows} targets, "
+            f"{self.X.cols} + {self.Z.cols} features, {self.loss!r}{last}>"
+        )
+
+    @property
+    def biases(self) -> tuple[bool, bool]:
+        """Whether queries and targets have a bias."""
+        return self.P.shape[1] > self.rank, self.Q.shape[1] > self.rank
+
+    @property
+    def query_embedding(self) -> Reals:
+        """U, one row of ``rank`` numbers per query, without the bias."""
+        return self._queries[:, : self.rank]
+
+    @property
+    def target_embedding(self) -> Reals:
+        """V, one row of ``rank`` numbers per target, without the bias."""
+        return self._targets[:, : self.rank]
+
+    @property
+    def query_bias(self) -> Reals:
+        """The bias of each query; zeros where queries have none."""
+        return self._queries[:, self.rank] if self.biases[0] else np.zeros(self.X.rows, self.P.dtype)
+
+    @property
+    def target_bias(self) -> Reals:
+        """The bias of each target; zeros where targets have none."""
+        column = self.rank + self.biases[0]
+        return self._targets[:, column] if self.biases[1] else np.zeros(self.Z.rows, self.Q.dtype)
+
+    def score(self, queries: ArrayLike, targets: ArrayLike, *, unknown: bool = False) -> Reals:
+        """Return the scores of pairs of the problem's queries and targets, by their row numbers; they broadcast.
+
+        With ``unknown``, a row number of -1 stands for an instance that the model does not know: the score is then the
+        offset and the other side's bias.
+        """
+        least = -1 if unknown else 0
+        i, j = np.broadcast_arrays(
+            _row_numbers("queries", queries, self.X.rows, least), _row_numbers("targets", targets, self.Z.rows, least)
+        )
+        if unknown and (i.min(initial=0) < 0 or j.min(initial=0) < 0):
+            return self._score_with_unknown(i, j)
+        rows, others = np.ascontiguousarray(i.ravel()), np.ascontiguousarray(j.ravel())
+        score = scoring.pair_scores(rows, others, self._queries, self._targets, self.offset, self.state.threads)
+        return score.reshape(i.shape)
+
+    def _score_with_unknown(self, i: NDArray[np.int32], j: NDArray[np.int32]) -> Reals:
+        score, known = np.full(i.shape, self.offset, self.P.dtype), (i >= 0) & (j >= 0)
+        score[known] = self.score(i[known], j[known])
+        for rows, bias in ((i, self.query_bias), (j, self.target_bias)):
+            lone = ~known & (rows >= 0)
+            score[lone] += bias[rows[lone]]
+        return score
+
+    def predict(self, queries: ArrayLike, targets: ArrayLike, *, unknown: bool = False) -> Reals:
+        """Return what the loss predicts for the pairs: their scores through its link."""
+        return self.loss.link(self.score(queries, targets, unknown=unknown))
+
+    @functools.cached_property
+    def _packed(self) -> PackedTargets:
+        return PackedTargets.of(self._targets, self.state.threads)
+
+    def recommend(
+        self,
+        queries: ArrayLike | None = None,
+        k: int = 10,
+        *,
+        features: Any = None,
+        exclude: Any = None,
+        candidates: ArrayLike | None = None,
+    ) -> Ranked:
+        """Return the ``k`` targets with the highest scores for each of some queries.
+
+        Args:
+            queries: row numbers; None means all.
+            k: how many, at most.
+            features: for queries that training has not seen, instead of ``queries``: a matrix with a row for each and
+                the columns of X, or a mapping of some of its blocks to such matrices.
+            exclude: sparse matrix; what is stored in it is left out. Its rows are those of the problem, or of
+                ``features``; targets are its columns. The training pairs, to recommend only what is new.
+            candidates: row numbers of the only targets to choose from; None means all.
+        """
+        k = whole("k", k, least=1)
+        if features is not None and queries is not None:
+            raise ValueError("recommend: give queries or features, not both")
+        if features is not None:
+            mine = self._embed_new("X", features)
+            rows = np.arange(len(mine), dtype=np.int32)
+        else:
+            every = np.arange(self.X.rows, dtype=np.int32)
+            rows = every if queries is None else _flat_rows("queries", queries, self.X.rows)
+            mine = self._queries if queries is None else self._queries[rows]
+        skip = None if exclude is None else _rows_of(exclude, rows, self.Z.rows)
+        if candidates is None:
+            return Ranked(*self._packed.best(mine, self.offset, min(k, self.Z.rows), skip, self.state.threads))
+        chosen = np.unique(_flat_rows("candidates", candidates, self.Z.rows))
+        packed = PackedTargets.of(self._targets[chosen], self.state.threads)
+        left_out = None if skip is None else skip[:, chosen]
+        targets, scores = packed.best(mine, self.offset, min(k, len(chosen)), left_out, self.state.threads)
+        return Ranked(np.where(targets < 0, -1, np.append(chosen, -1)[targets]).astype(np.int32), scores)
+
+    def similar(self, targets: ArrayLike | None = None, k: int = 10, *, queries: ArrayLike | None = None) -> Ranked:
+        """Return, for some targets or queries, the ``k`` others of their side of the largest cosine."""
+        k = whole("k", k, least=1)
+        if (targets is None) == (queries is None):
+            raise ValueError("similar: give targets or queries")
+        name, given = ("targets", targets) if queries is None else ("queries", queries)
+        unit, packed = self._similar_targets if queries is None else self._similar_queries
+        rows = _flat_rows(name, given, len(unit))
+        itself = sp.csr_array((np.ones(len(rows)), rows, np.arange(len(rows) + 1)), shape=(len(rows), len(unit)))
+        return Ranked(*packed.best(unit[rows], 0.0, min(k, len(unit)), itself, self.state.threads))
+
+    @functools.cached_property
+    def _similar_targets(self) -> tuple[Reals, PackedTargets]:
+        return self._unit(self.target_embedding)
+
+    @functools.cached_property
+    def _similar_queries(self) -> tuple[Reals, PackedTargets]:
+        return self._unit(self.query_embedding)
+
+    def _unit(self, embedding: Reals) -> tuple[Reals, PackedTargets]:
+        """Return embeddings of length one, and the same packed."""
+        norm = np.linalg.norm(embedding, axis=1, keepdims=True)
+        unit = scoring.padded(embedding / np.where(norm > 0, norm, 1))
+        return unit, PackedTargets.of(unit, self.state.threads)
+
+    def _embed_new(self, name: Literal["X", "Z"], given: Any) -> Reals:
+        """Return the embedding of instances given by features alone."""
+        features, W = (self.X, self.P) if name == "X" else (self.Z, self.Q)
+        new = rows_of(name, features.matrix_of(given, name))
+        return scoring.embed_rows(new, W, self.rank, self.biases, name == "Z", self.state.threads)
+
+    def explain(self, query: int, target: int) -> Explanation:
+        """Return what each feature adds to the score of a pair."""
+        i = int(_row_numbers("query", [query], self.X.rows)[0])
+        j = int(_row_numbers("target", [target], self.Z.rows)[0])
+        u, v = self._queries[i].astype(np.float64), self._targets[j].astype(np.float64)
+        rank = self.rank
+        return Explanation(
+            score=float(self.score([i], [j])[0]),
+            offset=self.offset,
+            query_bias=contributions(self.X, i, lambda columns: self.P[columns, rank:].sum(axis=1)),
+            target_bias=contributions(self.Z, j, lambda columns: self.Q[columns, rank:].sum(axis=1)),
+            by_query=contributions(self.X, i, lambda columns: self.P[columns, :rank] @ v[:rank]),
+            by_target=contributions(self.Z, j, lambda columns: self.Q[columns, :rank] @ u[:rank]),
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model, with its features and history, to a safetensors file.
+
+        A loss that no plugin offers is left out: ``load`` must then be given it. Where a composed solver stands is left
+        out too: a fit that goes on from the file begins with its first stage.
+        """
+        file.write(path, {"model": self.section()})
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, loss: Loss | None = None, threads: int | None = None) -> Model:
+        """Read a model that ``save`` wrote; nothing in the file is run. ``loss`` is for one that no plugin offers."""
+        return cls.of_section(file.read(path)["model"], path, loss=loss, threads=threads)
+
+    def section(self) -> file.Section:
+        """Return the model as a section of a file."""
+        about, arrays = file.model_parts(self)
+        return file.Section(about, arrays)
+
+    @classmethod
+    def of_section(
+        cls, section: file.Section, path: Any, *, loss: Loss | None = None, threads: int | None = None
+    ) -> Model:
+        """Return the model that a section of a file holds."""
+        parts = file.checked_parts(section, path, loss, threads)
+        biases = tuple(W.shape[1] > parts["rank"] for W in (parts["P"], parts["Q"]))
+        state: State = parts["state"]
+        U, V = (
+            scoring.embed_rows(parts[name], W, parts["rank"], biases, name == "Z", state.threads)
+            for name, W in (("X", parts["P"]), ("Z", parts["Q"]))
+        )
+        return cls(**parts, queries=U, targets=V)
+
+
+def _rows_of(given: Any, rows: NDArray[np.int32], targets: int) -> sp.csr_array:
+    """Return some rows of a sparse matrix, sorted; what it costs depends on those rows alone."""
+    if not sp.issparse(given) or given.ndim != 2 or given.shape[1] != targets:
+        raise ValueError(
+            f"exclude: expected a sparse matrix with {targets} columns, got {type(given).__name__} "
+            f"of shape {getattr(given, 'shape', None)}"
+        )
+    if rows.size and given.shape[0] <= int(rows.max()):
+        raise ValueError(f"exclude: {given.shape[0]} rows for query {int(rows.max())}")
+    matrix = given if given.format == "csr" else sp.csr_array(given)
+    some = sp.csr_array(matrix[rows], copy=True)
+    some.sum_duplicates()
+    return some
+
+
+def _flat_rows(name: str, given: Any, rows: int) -> NDArray[np.int32]:
+    """Return one or several row numbers as a flat array."""
+    array = np.atleast_1d(_row_numbers(name, given, rows))
+    if array.ndim > 1:
+        raise ValueError(f"{name}: expected a flat list of row numbers, got shape {array.shape}")
+    return array
+
+
+def _row_numbers(name: str, given: Any, rows: int, least: int = 0) -> NDArray[np.int32]:
+    array = np.asarray(given)
+    if array.dtype.kind not in "iu" and array.size:
+        raise TypeError(f"{name}: expected row numbers, got dtype {array.dtype}")
+    if array.size and (array.min() < least or array.max() >= rows):
+        raise ValueError(f"{name}: row numbers run from {array.min()} to {array.max()}, expected 0 to {rows - 1}")
+    return array.astype(np.int32)
+
+
+__all__ = ["Model"]

@@ -1,0 +1,1 @@
+"""How plugins are found, loaded and asked: hooks, discovery, the registry, and the plugin "builtin"."""

@@ -1,0 +1,44 @@
+"""The plugin "builtin": what fmfkit itself offers, by the hooks that everybody uses."""
+
+from __future__ import annotations
+
+from fmfkit.plugins.hookspecs import Spec, hookimpl
+
+
+@hookimpl
+def fmfkit_losses() -> list[Spec]:
+    """Offer the losses of the paper."""
+    return [
+        Spec("square", "fmfkit.losses:Square", "(s - y)², for ratings on a scale"),
+        Spec("logistic", "fmfkit.losses:Logistic", "ln(1 + e^s) - y s, for y between 0 and 1"),
+    ]
+
+
+@hookimpl
+def fmfkit_regularizers() -> list[Spec]:
+    """Offer the elastic net."""
+    return [Spec("elastic_net", "fmfkit.regularizers:ElasticNet", "l1 |w| + l2/2 w²")]
+
+
+@hookimpl
+def fmfkit_schedulers() -> list[Spec]:
+    """Offer the schedulers."""
+    return [
+        Spec("random", "fmfkit.schedulers:RandomPartition", "new random sets of fixed size each round"),
+        Spec("size_balanced", "fmfkit.schedulers:SizeBalanced", "random sets with nearly equal numbers of non-zeros"),
+        Spec("in_order", "fmfkit.schedulers:InOrder", "sets of neighbouring features, the same every round"),
+    ]
+
+
+@hookimpl
+def fmfkit_solvers() -> list[Spec]:
+    """Offer the solvers."""
+    return [
+        Spec("naive", "fmfkit.solvers:Naive", "Algorithm 1: coordinate descent from sums over pairs"),
+        Spec("l2m", "fmfkit.solvers:L2M", "Algorithm 2: coordinate descent from sums over instances"),
+        Spec("pl2m", "fmfkit.solvers:PL2M", "Algorithm 3: sets of features updated in parallel"),
+        Spec("panel", "fmfkit.solvers:Panel", "the default: eight latent dimensions at a time"),
+        Spec("sgd", "fmfkit.solvers:SGD", "stochastic gradient descent, grouped by query"),
+        Spec("hogwild", "fmfkit.solvers:Hogwild", "lock-free stochastic gradient descent, pair by pair"),
+        Spec("reference", "fmfkit.solvers:Reference", "Algorithms 1 to 3 in plain NumPy: the oracle"),
+    ]

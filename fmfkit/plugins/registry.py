@@ -1,0 +1,226 @@
+"""Finds plugins, loads each on its own, and resolves names. One broken plugin never breaks the others.
+
+Environment variables: ``FMFKIT_BLOCK_PLUGINS`` names plugins to leave alone, with commas between;
+``FMFKIT_DISABLE_PLUGIN_AUTOLOAD=1`` leaves only the built-in one.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import importlib.metadata
+import os
+import warnings
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal, overload
+
+import attrs
+import pluggy
+
+from fmfkit.errors import PluginLoadError, UnknownNameError
+from fmfkit.interfaces import Loss, PartitionScheduler, Regularizer, Solver
+from fmfkit.plugins import builtin, hookspecs
+from fmfkit.plugins.discovery import Found, find
+from fmfkit.plugins.hookspecs import Spec
+
+BUILTIN = "builtin"
+Kind = Literal["loss", "regularizer", "scheduler", "solver", "command"]
+KINDS: dict[Kind, tuple[str, type | None]] = {
+    "loss": ("fmfkit_losses", Loss),
+    "regularizer": ("fmfkit_regularizers", Regularizer),
+    "scheduler": ("fmfkit_schedulers", PartitionScheduler),
+    "solver": ("fmfkit_solvers", Solver),
+    "command": ("fmfkit_commands", None),
+}
+"""The hook of each kind, and the interface that its components have; a command is checked by the command line."""
+
+
+@attrs.frozen
+class PluginInfo:
+    """What became of a plugin."""
+
+    name: str
+    distribution: str | None
+    version: str | None
+    status: Literal["ok", "blocked", "failed"]
+    error: BaseException | None = attrs.field(default=None, eq=False)
+    offers: Mapping[Kind, tuple[Spec, ...]] = attrs.field(factory=dict, eq=False)
+
+
+class Registry:
+    """The plugins of a process, and what they offer."""
+
+    def __init__(self, found: list[Found] | None = None, environ: Mapping[str, str] = os.environ) -> None:
+        """Load the built-in plugin and those found (by default, those installed)."""
+        self.plugins: dict[str, PluginInfo] = {}
+        self._specs: dict[Kind, dict[str, Spec]] = {kind: {} for kind in KINDS}  # by "plugin:name"
+        self._manager = pluggy.PluginManager(hookspecs.PROJECT)
+        self._manager.add_hookspecs(hookspecs)
+        self._register(Found(BUILTIN, "fmfkit", None, None), builtin)
+        blocked = {name.strip() for name in environ.get("FMFKIT_BLOCK_PLUGINS", "").split(",")}
+        if environ.get("FMFKIT_DISABLE_PLUGIN_AUTOLOAD", "") in ("", "0"):
+            for plugin in find() if found is None else found:
+                self._load(plugin, blocked)
+
+    def _load(self, plugin: Found, blocked: set[str]) -> None:
+        if plugin.name in self.plugins:
+            taken = self.plugins[plugin.name]
+            error = ValueError(f"the plugin name {plugin.name!r} is taken by {taken.distribution}")
+            self._fail(attrs.evolve(plugin, name=f"{plugin.name}@{plugin.distribution}"), error)
+        elif plugin.name in blocked:
+            self._note(plugin, "blocked")
+        else:
+            try:
+                loaded = plugin.entry_point.load()
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:  # a plugin may even call sys.exit
+                self._fail(plugin, error)
+            else:
+                self._register(plugin, loaded)
+
+    def _register(self, plugin: Found, loaded: Any) -> None:
+        try:
+            self._manager.register(loaded, name=plugin.name)
+            self._check_hooks(loaded)
+            offers = {kind: tuple(self._offered(kind, loaded)) for kind in KINDS}
+            if not any(offers.values()):
+                raise ValueError("it offers nothing: no hook of fmfkit is implemented, or all return nothing")
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            if self._manager.has_plugin(plugin.name):
+                self._manager.unregister(name=plugin.name)
+            self._fail(plugin, error)
+            return
+        for kind, specs in offers.items():
+            self._specs[kind].update({f"{plugin.name}:{spec.name}": spec for spec in specs})
+        self._note(plugin, "ok", offers={kind: specs for kind, specs in offers.items() if specs})
+
+    def _check_hooks(self, loaded: Any) -> None:
+        """Refuse hooks that do not exist, marked or merely named like ours."""
+        self._manager.check_pending()
+        known = [hook for hook, _ in KINDS.values()]
+        for name in dir(loaded):
+            if name.startswith("fmfkit_") and name not in known and callable(getattr(loaded, name, None)):
+                near = difflib.get_close_matches(name, known, 1)
+                raise ValueError(
+                    f"unknown hook {name!r}" + (f"; did you mean {near[0]!r}?" if near else f"; hooks are {known}")
+                )
+
+    def _offered(self, kind: Kind, loaded: Any) -> Iterator[Spec]:
+        hook = KINDS[kind][0]
+        others = [plugin for plugin in self._manager.get_plugins() if plugin is not loaded]
+        seen = set()
+        for answer in self._manager.subset_hook_caller(hook, others)():
+            if isinstance(answer, str | bytes | Spec) or not hasattr(answer, "__iter__"):
+                raise TypeError(f"{hook}() returned {answer!r}, expected a list of fmfkit.Spec")
+            for spec in answer:
+                if not isinstance(spec, Spec):
+                    raise TypeError(f"{hook}() gave {spec!r}, expected a fmfkit.Spec")
+                if spec.name in seen:
+                    raise ValueError(f"{hook}() gave the name {spec.name!r} twice")
+                seen.add(spec.name)
+                yield spec
+
+    def _note(self, plugin: Found, status: Literal["ok", "blocked", "failed"], **more: Any) -> None:
+        version = plugin.version or (importlib.metadata.version("fmfkit") if plugin.name == BUILTIN else None)
+        self.plugins[plugin.name] = PluginInfo(plugin.name, plugin.distribution, version, status, **more)
+
+    def _fail(self, plugin: Found, error: BaseException) -> None:
+        self._note(plugin, "failed", error=error)
+        warnings.warn(
+            f"fmfkit plugin {plugin.name!r} ({plugin.distribution} {plugin.version}) could not be loaded "
+            f"and is ignored: {type(error).__name__}: {error}",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+
+    def names(self, kind: Kind) -> list[str]:
+        """Return what is offered of a kind, as "plugin:name"."""
+        return sorted(self._specs[kind])
+
+    def spec(self, kind: Kind, name: str) -> Spec:
+        """Return what a name stands for: "plugin:name", or a bare name: the built-in one, else the only one."""
+        specs = self._specs[kind]
+        plugin, _, bare = name.rpartition(":")
+        if plugin:
+            if name in specs:
+                return specs[name]
+            self._raise_if_unusable(plugin, name)
+        else:
+            if f"{BUILTIN}:{bare}" in specs:
+                return specs[f"{BUILTIN}:{bare}"]
+            matches = [full for full in sorted(specs) if full.endswith(f":{bare}")]
+            if len(matches) == 1:
+                return specs[matches[0]]
+            if matches:
+                raise UnknownNameError(f"{kind} {bare!r} is offered by more than one plugin: write one of {matches}")
+        raise UnknownNameError(self._unknown(kind, name))
+
+    def _raise_if_unusable(self, plugin: str, name: str) -> None:
+        info = self.plugins.get(plugin)
+        if info is not None and info.status == "failed":
+            raise PluginLoadError(
+                f"{name!r}: plugin {plugin!r} ({info.distribution} {info.version}) could not be loaded: "
+                f"{type(info.error).__name__}: {info.error}"
+            ) from info.error
+        if info is not None and info.status == "blocked":
+            raise PluginLoadError(f"{name!r}: plugin {plugin!r} is blocked by FMFKIT_BLOCK_PLUGINS")
+
+    def _unknown(self, kind: Kind, name: str) -> str:
+        full = self.names(kind)
+        near = difflib.get_close_matches(name, [*full, *dict.fromkeys(key.partition(":")[2] for key in full)], 3)
+        message = f"no {kind} is called {name!r}"
+        if near:
+            message += "; did you mean " + " or ".join(repr(match) for match in near) + "?"
+        message += f"; there are {full}"
+        for info in self.plugins.values():
+            if info.status != "ok":
+                message += f"; plugin {info.name!r} is {info.status}" + (f" ({info.error})" if info.error else "")
+        return message
+
+    def create(self, kind: Kind, name: str, **options: Any) -> Any:
+        """Make the component that a name stands for, with these options."""
+        spec, interface = self.spec(kind, name), KINDS[kind][1]
+        try:
+            factory = spec.load()
+        except Exception as error:
+            raise PluginLoadError(
+                f"{kind} {name!r}: {spec.factory!r} could not be imported: {type(error).__name__}: {error}"
+            ) from error
+        if interface is None:
+            return factory  # a command is the thing itself
+        made = factory(**options)
+        if not isinstance(made, interface):
+            raise PluginLoadError(f"{kind} {name!r}: {spec.factory!r} made {made!r}, which is no {interface.__name__}")
+        return made
+
+
+@functools.cache
+def get_registry() -> Registry:
+    """Return the registry of this process, made when first asked for."""
+    return Registry()
+
+
+@overload
+def resolve(kind: Literal["loss"], given: Any) -> Loss: ...
+@overload
+def resolve(kind: Literal["regularizer"], given: Any) -> Regularizer: ...
+@overload
+def resolve(kind: Literal["scheduler"], given: Any) -> PartitionScheduler: ...
+@overload
+def resolve(kind: Literal["solver"], given: Any) -> Solver: ...
+def resolve(kind: Kind, given: Any) -> Any:
+    """Return a component given as itself or by name."""
+    interface = KINDS[kind][1]
+    assert interface is not None  # commands are not resolved
+    if isinstance(given, str):
+        return get_registry().create(kind, given)
+    if not isinstance(given, interface):
+        hint = f"; write {given.__name__}()" if isinstance(given, type) and issubclass(given, interface) else ""
+        raise TypeError(f"{kind}: expected a {interface.__name__} or the name of one, got {given!r}{hint}")
+    return given
+
+
+__all__ = ["PluginInfo", "Registry", "get_registry", "resolve"]

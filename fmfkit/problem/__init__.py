@@ -1,0 +1,22 @@
+"""What is fixed during a fit: observations, laid out once, and an objective, decided later."""
+
+from fmfkit.problem.features import FeatureRows, Features
+from fmfkit.problem.objective import Objective, Penalties, Penalty
+from fmfkit.problem.observations import Observations
+from fmfkit.problem.pairs import Pairs
+from fmfkit.problem.problem import Memory, Problem
+from fmfkit.problem.strengths import Part, Side
+
+__all__ = [
+    "FeatureRows",
+    "Features",
+    "Memory",
+    "Objective",
+    "Observations",
+    "Pairs",
+    "Part",
+    "Penalties",
+    "Penalty",
+    "Problem",
+    "Side",
+]

@@ -1,0 +1,257 @@
+"""A problem: observations, laid out once, and an objective, decided later."""
+
+from __future__ import annotations
+
+from typing import Any, Unpack
+
+import attrs
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
+
+from fmfkit.arguments import check_batch, frozen
+from fmfkit.interfaces import Loss, Solver
+from fmfkit.plugins.registry import resolve
+from fmfkit.problem.features import Features
+from fmfkit.problem.objective import Objective, ObjectiveOptions, Penalties, Penalty
+from fmfkit.problem.observations import FeatureInput, Observations
+from fmfkit.problem.pairs import Duplicates, Pairs
+from fmfkit.problem.strengths import Part, Side, check_blocks, part_of
+from fmfkit.typing import Matrix, SideName
+
+
+@attrs.frozen
+class Memory:
+    """Bytes that training needs."""
+
+    data: int
+    """The problem: pairs, features and strengths."""
+    model: int
+    """P and Q."""
+    work: int
+    """Embeddings, scores and the solver's buffers."""
+
+    @property
+    def total(self) -> int:
+        """All of it."""
+        return self.data + self.model + self.work
+
+
+class Changes(ObjectiveOptions, total=False):
+    """What ``Problem.replace`` takes."""
+
+    rank: int
+    weight: ArrayLike | None
+
+
+class Problem:
+    """Queries, targets, their features, the y of some pairs, and what a good model is.
+
+    Build one with ``from_scipy`` or ``from_coo``, or of ``Observations`` and an ``Objective``. It does not change;
+    ``replace`` returns another one, which shares what is laid out.
+    """
+
+    __slots__ = ("_objective", "_observations", "_offset", "_query", "_target")
+
+    def __init__(self, observations: Observations, objective: Objective) -> None:
+        """Check that the two belong together, and make the strengths."""
+        if not isinstance(observations, Observations):
+            raise TypeError(f"observations: expected Observations, got {type(observations).__name__}")
+        if not isinstance(objective, Objective):
+            raise TypeError(f"objective: expected an Objective, got {type(objective).__name__}")
+        pairs = observations.by_query
+        objective.loss.check_y(frozen(pairs.y))
+        _probe_loss(objective.loss, pairs)
+        check_blocks(objective.penalty, observations.X, observations.Z)
+        weight = None if pairs.weight is None else frozen(pairs.weight)
+        self._observations, self._objective = observations, objective
+        self._offset = objective.offset_for(frozen(pairs.y), weight)
+        self._query, self._target = self._side("query"), self._side("target")
+
+    @classmethod
+    def from_scipy(
+        cls,
+        Y: Matrix,
+        *,
+        rank: int,
+        X: FeatureInput = None,
+        Z: FeatureInput = None,
+        weight: Matrix | None = None,
+        duplicates: Duplicates = "error",
+        dtype: DTypeLike = np.float32,
+        **objective: Unpack[ObjectiveOptions],
+    ) -> Problem:
+        """Build a problem from a sparse matrix of y, queries × targets.
+
+        Data are as for ``Observations.from_scipy``; ``rank`` and what else is given (``loss``, ``penalty``, ``offset``,
+        ``query_bias``, ``target_bias``) make the ``Objective``.
+        """
+        chosen = Objective(rank=rank, **objective)
+        return cls(Observations.from_scipy(Y, X=X, Z=Z, weight=weight, duplicates=duplicates, dtype=dtype), chosen)
+
+    @classmethod
+    def from_coo(
+        cls,
+        queries: ArrayLike,
+        targets: ArrayLike,
+        y: ArrayLike,
+        *,
+        rank: int,
+        shape: tuple[int, int] | None = None,
+        X: FeatureInput = None,
+        Z: FeatureInput = None,
+        weight: ArrayLike | None = None,
+        duplicates: Duplicates = "error",
+        dtype: DTypeLike = np.float32,
+        **objective: Unpack[ObjectiveOptions],
+    ) -> Problem:
+        """Build a problem from index arrays: pair e is (queries[e], targets[e]), its value y[e].
+
+        Data are as for ``Observations.from_coo``; ``rank`` and what else is given (``loss``, ``penalty``, ``offset``,
+        ``query_bias``, ``target_bias``) make the ``Objective``.
+        """
+        chosen = Objective(rank=rank, **objective)
+        data = Observations.from_coo(
+            queries, targets, y, shape=shape, X=X, Z=Z, weight=weight, duplicates=duplicates, dtype=dtype
+        )
+        return cls(data, chosen)
+
+    def replace(self, **changes: Unpack[Changes]) -> Problem:
+        """Return a problem with the same observations, laid out as they are, and another objective.
+
+        It takes ``rank``, ``loss``, ``penalty``, ``offset`` (None leaves it to the loss), ``query_bias``,
+        ``target_bias``, and ``weight``: one per pair, in the order of ``problem.query.pairs``, or None. Everything is
+        checked again; strengths, and the offset unless it was given, are made again.
+        """
+        given: dict[str, Any] = dict(changes)
+        data = self._observations.with_weight(given.pop("weight")) if "weight" in given else self._observations
+        return Problem(data, attrs.evolve(self._objective, **given))
+
+    def _side(self, name: SideName) -> Side:
+        data, what = self._observations, self._objective
+        query = name == "query"
+        features, penalty = (data.X, what.penalty.P) if query else (data.Z, what.penalty.Q)
+        bias = what.penalty.query_bias if query else what.penalty.target_bias
+        biased = what.query_bias if query else what.target_bias
+        slot = what.rank if query else what.rank + what.query_bias
+
+        def part(chosen: Penalty, columns: slice) -> Part:
+            often = data.observed(name) if chosen.scale == "observations" else None
+            return part_of(chosen, features, often, columns)
+
+        return Side(
+            name=name,
+            pairs=data.by_query if query else data.by_target,
+            features=features,
+            factors=part(penalty, slice(0, what.rank)),
+            bias=part(bias, slice(what.rank, what.rank + 1)) if biased else None,
+            bias_slot=slot if biased else None,
+        )
+
+    @property
+    def observations(self) -> Observations:
+        """The data, laid out."""
+        return self._observations
+
+    @property
+    def objective(self) -> Objective:
+        """What a good model is."""
+        return self._objective
+
+    @property
+    def query(self) -> Side:
+        """The query side."""
+        return self._query
+
+    @property
+    def target(self) -> Side:
+        """The target side."""
+        return self._target
+
+    @property
+    def sides(self) -> tuple[Side, Side]:
+        """The query side, then the target side: the order in which a round updates them."""
+        return self._query, self._target
+
+    @property
+    def offset(self) -> float:
+        """What is added to every score."""
+        return self._offset
+
+    @property
+    def rank(self) -> int:
+        """The number of latent dimensions, biases not counted."""
+        return self._objective.rank
+
+    @property
+    def loss(self) -> Loss:
+        """The loss."""
+        return self._objective.loss
+
+    @property
+    def penalty(self) -> Penalties:
+        """The penalties of all parts."""
+        return self._objective.penalty
+
+    @property
+    def query_bias(self) -> bool:
+        """Whether queries have a bias."""
+        return self._objective.query_bias
+
+    @property
+    def target_bias(self) -> bool:
+        """Whether targets have a bias."""
+        return self._objective.target_bias
+
+    @property
+    def X(self) -> Features:
+        """The features of the queries."""
+        return self._observations.X
+
+    @property
+    def Z(self) -> Features:
+        """The features of the targets."""
+        return self._observations.Z
+
+    @property
+    def pairs(self) -> int:
+        """The number of observed pairs."""
+        return len(self._observations)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The precision of data and parameters."""
+        return self._observations.dtype
+
+    def memory(self, solver: Solver | str = "panel", threads: int = 1) -> Memory:
+        """Return how many bytes training takes: data, model, and what the solver works in.
+
+        For another rank ask ``problem.replace(rank=...)``. Python and its libraries, some 80 MB, are not counted.
+        """
+        chosen = resolve("solver", solver)
+        work = chosen.workspace_bytes(self, threads)
+        if work is None:
+            raise ValueError(f"memory: {chosen!r} does not say what it needs")
+        real = self.dtype.itemsize
+        strengths = sum(part.strength.nbytes for side in self.sides for part in side.parts)
+        widths = (self.rank + self.query_bias, self.rank + self.target_bias)
+        model = sum(side.features.cols * width * real for side, width in zip(self.sides, widths, strict=True))
+        return Memory(data=self._observations.nbytes + strengths, model=model, work=work)
+
+    def __repr__(self) -> str:
+        """Return the sizes, not the arrays."""
+        return (
+            f"<Problem {self.query.pairs.rows} queries x {self.target.pairs.rows} targets, {self.pairs} pairs, "
+            f"{self.X.cols} + {self.Z.cols} features, rank {self.rank}, {self.loss!r}, {self.dtype}>"
+        )
+
+
+def _probe_loss(loss: Loss, pairs: Pairs) -> None:
+    """Call the loss on a few pairs: one that breaks its interface is refused before any work."""
+    y = pairs.y[:3]
+    score = np.zeros_like(y)
+    for method in ("value", "gradient", "curvature"):
+        result = getattr(loss, method)(frozen(score), frozen(y))
+        check_batch(loss, method, result, y.shape, scalar=method == "curvature")
+
+
+__all__ = ["Memory", "Problem"]

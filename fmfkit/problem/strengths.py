@@ -1,0 +1,107 @@
+"""Each feature's strengths, made from a penalty, the features and the pairs."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fmfkit.arguments import suggestion
+from fmfkit.interfaces import Regularizer
+from fmfkit.problem.features import SCALE_ROWS, Features
+from fmfkit.problem.objective import Penalties, Penalty
+from fmfkit.problem.pairs import Pairs
+from fmfkit.typing import Reals, SideName
+
+
+@attrs.frozen(eq=False)
+class Part:
+    """A penalised part of one side's parameters, the factors or the bias: a regularizer and its strengths."""
+
+    regularizer: Regularizer
+    strength: Reals  # (features)
+    growth: Reals  # (columns) multiplies the strengths
+    columns: slice
+
+    def strength_in(self, column: int, features: Any = slice(None)) -> Reals:
+        """Return the strengths of features, all or some, in one column of the parameters."""
+        return np.asarray(self.strength[features] * self.growth[column - self.columns.start])
+
+
+@attrs.frozen(eq=False)
+class Side:
+    """One side of a problem."""
+
+    name: SideName
+    pairs: Pairs
+    features: Features
+    factors: Part
+    bias: Part | None
+    bias_slot: int | None
+    """Where the embedding holds this side's bias; the other side's embedding is 1 there."""
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The bias first, if there is one, then the factors: the order in which they are updated."""
+        return (self.factors,) if self.bias is None else (self.bias, self.factors)
+
+
+def observed(features: Features, pairs: Pairs) -> NDArray[np.float64]:
+    """Return Σ_i x_is² |O_i| of each feature."""
+    total = np.zeros(features.cols)
+    for part in range(0, features.rows, SCALE_ROWS):
+        ptr, totals = features.row_ptr[part : part + SCALE_ROWS + 1], pairs.totals[part : part + SCALE_ROWS]
+        values = features.values_by_row(part, part + SCALE_ROWS)
+        squares = np.square(values, dtype=np.float64) * np.repeat(totals, np.diff(ptr))
+        total += np.bincount(features.row_index[ptr[0] : ptr[-1]], weights=squares, minlength=features.cols)
+    return total
+
+
+def part_of(penalty: Penalty, features: Features, often: NDArray[np.float64] | None, columns: slice) -> Part:
+    """Return a part; ``often`` is what ``observed`` gave, where the penalty's scale needs it."""
+    with np.errstate(over="ignore"):
+        growth = (1.0 + np.arange(columns.stop - columns.start)) ** penalty.growth
+    strength = np.ones(features.cols)
+    for block, factor in penalty.strengths.items():
+        if block in features.blocks:
+            strength[features.blocks[block]] = factor
+    if often is not None:
+        strength *= 1 + often
+    return Part(
+        penalty.regularizer,
+        _in_precision(penalty, strength, growth, features.dtype),
+        growth.astype(features.dtype),
+        columns,
+    )
+
+
+def _in_precision(
+    penalty: Penalty, strength: NDArray[np.float64], growth: NDArray[np.float64], dtype: np.dtype[Any]
+) -> Reals:
+    """Return strengths in the precision of the problem, if it can hold what becomes of them."""
+    with np.errstate(over="ignore"):
+        narrow = strength.astype(dtype)
+        largest = max(getattr(penalty.regularizer, "l1", 1.0), getattr(penalty.regularizer, "l2", 1.0), 1.0)
+        fits = np.isfinite(narrow * dtype.type(largest * growth[-1]))
+    if not fits.all():
+        raise ValueError(
+            f"penalty: the strength of feature {int(np.flatnonzero(~fits)[0])} is too large for {dtype}: "
+            "scale the features down, lower l1, l2 and growth, or use scale='uniform'"
+        )
+    return cast(Reals, narrow)
+
+
+def check_blocks(penalties: Penalties, X: Features, Z: Features) -> None:
+    """Refuse strengths of feature blocks that there are not. A penalty for both sides may name blocks of either."""
+    both = penalties.P == penalties.Q
+    for part, mine, theirs in (("P", X, Z), ("query_bias", X, Z), ("Q", Z, X), ("target_bias", Z, X)):
+        known = [*mine.blocks, *(theirs.blocks if both else ())]
+        for block in getattr(penalties, part).strengths:
+            if block not in known:
+                hint = suggestion(block, known)
+                raise ValueError(f"penalty: {part} has no feature block {block!r}; there are {known}{hint}")
+
+
+__all__ = ["Part", "Side", "check_blocks", "observed", "part_of"]

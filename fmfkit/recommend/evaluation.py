@@ -1,0 +1,154 @@
+"""Metrics as objects: what each is called, which direction is better, what it needs; and which suit a loss and data."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from fmfkit import metrics
+from fmfkit.arguments import suggestion, whole
+from fmfkit.data.dataset import Dataset
+from fmfkit.interfaces import Loss
+from fmfkit.model.model import Model
+
+RANKING_DEPTH = 10
+
+
+@attrs.frozen(eq=False)
+class Judged:
+    """A model on held-out pairs: what metrics are measured on."""
+
+    model: Model
+    data: Dataset
+    """Its row numbers are the model's."""
+    seen: sp.csr_array | None
+    """The training pairs, which rankings leave out."""
+
+    @property
+    def y(self) -> NDArray[np.float64]:
+        """The given values."""
+        return self.data.y
+
+    @functools.cached_property
+    def score(self) -> NDArray[Any]:
+        """The scores of the pairs."""
+        return self.model.score(self.data.query, self.data.target)
+
+    @property
+    def prediction(self) -> NDArray[Any]:
+        """What the loss predicts for the pairs."""
+        return self.model.loss.link(self.score)
+
+    def ranking(self, k: int) -> metrics.Ranking:
+        """Rank all targets for each query that has a relevant one: a pair with y above 0."""
+        relevant = self.data.only(self.data.y > 0).matrix
+        rows = np.flatnonzero(np.diff(relevant.indptr)).astype(np.int32)
+        ranked = self.model.recommend(rows, min(k, self.data.shape[1]), exclude=self.seen)
+        return metrics.Ranking.of(ranked.targets, relevant[rows])
+
+
+@attrs.frozen
+class Metric:
+    """A way to judge a model on held-out pairs."""
+
+    name: str
+    measure: Callable[[Judged], float] = attrs.field(eq=False, repr=False)
+    larger: bool = False
+    """Whether larger values are better."""
+    refusal: Callable[[NDArray[np.float64]], str | None] = attrs.field(default=lambda y: None, eq=False, repr=False)
+    """Why it cannot be measured on pairs with these y; None if it can."""
+
+
+def _not_two_classes(y: NDArray[np.float64]) -> str | None:
+    if not np.isin(y, (0, 1)).all():
+        return "it needs y of 0 and 1"
+    return None if len(np.unique(y)) == 2 else "it needs at least one positive and one negative"
+
+
+def _not_probabilities(y: NDArray[np.float64]) -> str | None:
+    return None if y.min(initial=0) >= 0 and y.max(initial=1) <= 1 else "it needs y from 0 to 1"
+
+
+def _nothing_relevant(y: NDArray[np.float64]) -> str | None:
+    return None if (y > 0).any() else "no pair has y above 0"
+
+
+METRICS: dict[str, Metric] = {
+    metric.name: metric
+    for metric in (
+        Metric("rmse", lambda on: metrics.rmse(on.y, on.prediction, on.data.weight)),
+        Metric("mae", lambda on: metrics.mae(on.y, on.prediction, on.data.weight)),
+        Metric(
+            "log_loss", lambda on: metrics.log_loss(on.y, on.prediction, on.data.weight), refusal=_not_probabilities
+        ),
+        Metric("auc", lambda on: metrics.auc(on.y, on.score, on.data.weight), larger=True, refusal=_not_two_classes),
+    )
+}
+"""Metrics of single pairs."""
+
+RANKINGS: dict[str, Callable[[metrics.Ranking, int], float]] = {
+    "precision": lambda ranking, k: ranking.precision(k),
+    "recall": lambda ranking, k: ranking.recall(k),
+    "map": lambda ranking, k: ranking.map(k),
+    "ndcg": lambda ranking, k: ranking.ndcg(k),
+    "mrr": lambda ranking, k: ranking.mrr(),
+}
+"""Metrics of rankings, asked for with a depth: "ndcg@10"."""
+
+
+def metric_of(given: str | Metric | Callable[..., float]) -> Metric:
+    """Return a metric: itself, by name, or a function of y, predictions and weights (larger is taken as better)."""
+    if isinstance(given, Metric):
+        return given
+    if callable(given):
+        function = given
+        name = getattr(function, "__name__", repr(function))
+        return Metric(name, lambda on: float(function(on.y, on.prediction, on.data.weight)), larger=True)
+    name, _, depth = given.partition("@")
+    if name in RANKINGS:
+        k = whole("k", int(depth) if depth.isdigit() else 0, least=1)
+        return _ranking_metric(given, RANKINGS[name], k)
+    if given not in METRICS:
+        known = [*METRICS, *(f"{name}@k" for name in RANKINGS)]
+        raise ValueError(f"metric: there is no {given!r}; there are {known}{suggestion(given, known)}")
+    return METRICS[given]
+
+
+def _ranking_metric(name: str, function: Callable[[metrics.Ranking, int], float], k: int) -> Metric:
+    def measure(on: Judged) -> float:
+        return function(on.ranking(k), min(k, on.data.shape[1]))
+
+    return Metric(name, measure, larger=True, refusal=_nothing_relevant)
+
+
+def suitable_metrics(loss: Loss, y: NDArray[np.float64]) -> list[Metric]:
+    """Return the metrics that suit a loss and pairs with these y, the one that decides first.
+
+    Where all y are one positive number nothing but a ranking says how good a model is; else the loss's own metrics, of
+    those that can be measured.
+    """
+    if len(y) and y[0] > 0 and bool((y == y[0]).all()):
+        return [metric_of(f"{name}@{RANKING_DEPTH}") for name in ("ndcg", "map")]
+    named = [metric_of(name) for name in loss.metrics]
+    return [metric for metric in named if metric.refusal(y) is None] or [METRICS["rmse"]]
+
+
+def evaluate(
+    model: Model, data: Dataset, chosen: Sequence[str | Metric | Callable[..., float]] | None, seen: Any
+) -> dict[str, float]:
+    """Return metrics of a model on the pairs of a data set with its row numbers, by name."""
+    wanted = suitable_metrics(model.loss, data.y) if chosen is None else [metric_of(metric) for metric in chosen]
+    for metric in wanted:
+        if (reason := metric.refusal(data.y)) is not None:
+            raise ValueError(f"{metric.name}: {reason}")
+    judged = Judged(model, data, seen)
+    return {metric.name: float(metric.measure(judged)) for metric in wanted}
+
+
+__all__ = ["METRICS", "RANKINGS", "Judged", "Metric", "evaluate", "metric_of", "suitable_metrics"]

@@ -1,0 +1,102 @@
+"""FMF: from a data set to a model that answers by ids, in one call."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import attrs
+
+from fmfkit.data.dataset import Dataset
+from fmfkit.problem.problem import Problem
+from fmfkit.recommend.evaluation import Metric
+from fmfkit.recommend.prepared import Prepared
+from fmfkit.recommend.recommender import Recommender
+from fmfkit.recommend.settings import Settings
+from fmfkit.recommend.tuning import Tuned, search
+from fmfkit.recommend.warm_start import settings_for
+from fmfkit.training.callbacks import Progress
+from fmfkit.training.events import Callback
+
+
+@attrs.frozen(kw_only=True)
+class FMF(Settings):
+    """Feature-based matrix factorization with good defaults; its parameters are the fields of ``Settings``.
+
+    ``fit(data, validate=0.1)`` keeps the round that is best on a validation part, and stops after ``patience`` rounds
+    without a better one. ``tune(data)`` searches for better settings than the defaults.
+    """
+
+    def problem(self, data: Dataset) -> Problem:
+        """Return the problem of a data set."""
+        return Prepared.of(data, None, self.seed, None).problem(self)
+
+    def fit(
+        self,
+        data: Dataset,
+        *,
+        validate: Dataset | float | None = None,
+        metric: str | Metric | None = None,
+        start: Recommender | None = None,
+        progress: bool | None = None,
+        callbacks: Callback | Sequence[Callback] = (),
+    ) -> Recommender:
+        """Train.
+
+        Args:
+            data: the training data.
+            validate: a data set with the same ids, or the share of ``data`` to set aside, at random, for choosing the
+                round; None trains all rounds on all data.
+            metric: what decides on the validation part: "rmse", "mae", "log_loss", "auc", "ndcg@10", ..., or a
+                ``Metric``; by default what suits the loss and the data.
+            start: a model to go on from. ``data`` has what is new: pairs, queries, targets, features. The pairs that
+                the model was trained on are remembered, but for those that ``data`` has too, and so are the features
+                of instances that ``data`` says nothing of. Settings that are not given are the model's; its loss and
+                its rank cannot be changed.
+            progress: whether to show it on stderr; by default if that is a terminal.
+            callbacks: as for ``fmfkit.fit``.
+        """
+        settings = self if start is None else type(self)(**settings_for(start, self))
+        shown = [Progress()] if shows(progress) else []
+        return Prepared.of(data, validate, self.seed, start).fit(settings, metric, [*shown, *listed(callbacks)])
+
+    def tune(
+        self,
+        data: Dataset,
+        *,
+        trials: int = 30,
+        validate: Dataset | float = 0.1,
+        metric: str | Metric | None = None,
+        progress: bool | None = None,
+        callbacks: Callback | Sequence[Callback] = (),
+    ) -> Tuned:
+        """Search for the ``l2``, ``bias_l2`` and ``strengths`` that are best on a validation part; ``growth`` and
+        ``balance`` too, where they are above 0.
+
+        It begins with these settings, and takes random steps from the best so far; features are encoded and pairs laid
+        out once. Then train with what it found: ``FMF(rank=32).tune(data).best.fit(data)``.
+
+        Args:
+            data: the training data; it must not hold what the model will be tested on.
+            trials: how many settings to try.
+            validate: as for ``fit``.
+            metric: as for ``fit``.
+            progress: as for ``fit``.
+            callbacks: as for ``fit``; one that stops a fit ends the search.
+        """
+        stream = sys.stderr if shows(progress) else None
+        prepared = Prepared.of(data, validate, self.seed, None)
+        return search(self, prepared, trials=trials, metric=metric, stream=stream, callbacks=listed(callbacks))
+
+
+def shows(progress: bool | None) -> bool:
+    """Return whether progress is shown: as asked, else on a terminal."""
+    return sys.stderr.isatty() if progress is None else progress
+
+
+def listed(callbacks: Callback | Sequence[Callback]) -> list[Callback]:
+    """Return one callback or several as a list."""
+    return [callbacks] if callable(callbacks) else list(callbacks)
+
+
+__all__ = ["FMF"]

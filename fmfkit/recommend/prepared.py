@@ -1,0 +1,229 @@
+"""What a fit needs of the data: encoded once and laid out once, whatever settings are tried on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from fmfkit.data.dataset import Dataset
+from fmfkit.data.encoder import Encoder
+from fmfkit.errors import DataError
+from fmfkit.model.model import Model
+from fmfkit.problem.objective import Objective, Penalties, Penalty
+from fmfkit.problem.observations import Observations
+from fmfkit.problem.problem import Problem
+from fmfkit.recommend.evaluation import Judged, Metric, metric_of, suitable_metrics
+from fmfkit.recommend.recommender import Recommender
+from fmfkit.recommend.settings import Settings, resolved_loss
+from fmfkit.recommend.warm_start import WarmStart
+from fmfkit.regularizers import ElasticNet
+from fmfkit.training.callbacks import KeepBest
+from fmfkit.training.events import Callback, RoundEvent
+from fmfkit.training.loop import fit
+from fmfkit.training.records import RoundRecord
+from fmfkit.training.state import State
+
+
+def parts(data: Dataset, validate: Dataset | float | None, seed: int) -> tuple[Dataset, Dataset | None]:
+    """Return the training part, and the validation part: a data set with the same ids, or a share drawn at random."""
+    if not isinstance(validate, Dataset):
+        return (data, None) if validate is None else data.split_random(float(validate), seed)
+    if not (validate.queries.ids is data.queries.ids and validate.targets.ids is data.targets.ids):
+        raise DataError("validate: expected a part of the same data, or data.with_pairs(...): its ids are others")
+    return data, validate
+
+
+def penalties(settings: Settings, encoder: Encoder) -> Penalties:
+    """Return the penalties that settings stand for."""
+    given = settings.regularizer
+    if isinstance(given, Penalty | Penalties):
+        return Penalties.of(given)
+    query, target = encoder.strengths(settings.strengths)
+    net = ElasticNet(l2=settings.l2) if given is None else given
+    bias = ElasticNet(l2=settings.bias_l2) if given is None else given
+    return Penalties(
+        P=Penalty(net, strengths=query, scale=settings.scale, growth=settings.growth),
+        Q=Penalty(net, strengths=target, scale=settings.scale, growth=settings.growth),
+        query_bias=Penalty(bias, strengths=query, scale="uniform"),
+        target_bias=Penalty(bias, strengths=target, scale="uniform"),
+    )
+
+
+@attrs.define(eq=False)
+class Prepared:
+    """A training part, encoded and laid out, and a validation part."""
+
+    train: Dataset
+    held_out: Dataset | None
+    encoder: Encoder
+    observations: Observations
+    """The given pairs of the training part: negatives are not among them."""
+    start: WarmStart | None = None
+    _drawn: tuple[Any, Observations, Dataset] | None = attrs.field(default=None, init=False)
+    """The negatives that were drawn last: for which settings, laid out, and as data."""
+
+    @classmethod
+    def of(cls, data: Dataset, validate: Dataset | float | None, seed: int, start: Recommender | None) -> Prepared:
+        """Encode and lay out."""
+        train, held_out = parts(data, validate, seed)
+        warm = None if start is None else WarmStart.of(start, train)
+        if warm is not None:
+            held_out = None if held_out is None else warm.moved(held_out)
+            train = warm.with_remembered(warm.moved(train), held_out)
+        encoder = Encoder.learn(train) if warm is None else warm.encoder
+        X, Z = encoder.features(train) if warm is None else warm.features(train)
+        observations = Observations.from_coo(
+            train.query, train.target, train.y, shape=train.shape, X=X, Z=Z, weight=train.weight
+        )
+        return cls(train, held_out, encoder, observations, warm)
+
+    @property
+    def seen(self) -> sp.csr_array:
+        """The given pairs of the training part, y by query."""
+        if self.train.sampled is not None:
+            given = self.train.only(~self.train.sampled)
+            order = given.order
+            ptr = np.searchsorted(given.query[order], np.arange(given.shape[0] + 1))
+            return sp.csr_array((given.y[order].astype(np.float32), given.target[order], ptr), shape=given.shape)
+        pairs = self.observations.by_query
+        return sp.csr_array((pairs.y, pairs.other, pairs.ptr), shape=self.train.shape)
+
+    @property
+    def seen_weight(self) -> NDArray[np.float64] | None:
+        """Their weights."""
+        if self.train.weight is None:
+            return None
+        order = self.train.order
+        if self.train.sampled is not None:
+            order = order[~self.train.sampled[order]]
+        return self.train.weight[order]
+
+    def problem(self, settings: Settings) -> Problem:
+        """Return the problem that settings make of the data, in the first round."""
+        return next(self.problems(settings))
+
+    def problems(self, settings: Settings) -> Iterator[Problem]:
+        """Return one problem for all rounds, or one for each, with negatives drawn anew.
+
+        Held-out pairs may be drawn like any other: to spare them would reveal which they are.
+        """
+        objective = Objective(
+            rank=settings.rank,
+            loss=settings.loss,
+            penalty=penalties(settings, self.encoder),
+            offset=None if self.start is None else self.start.start.model.offset,
+        )
+        if not settings.negatives:
+            yield Problem(_balanced(settings, self.train, self.observations), objective)
+            return
+        for n in range(settings.rounds if settings.negatives_fresh else 1):
+            problem = Problem(self._with_negatives(settings, settings.seed + n), objective)
+            objective = attrs.evolve(objective, offset=problem.offset)  # the same in all rounds
+            yield problem
+
+    def _with_negatives(self, settings: Settings, seed: int) -> Observations:
+        """Return the pairs with negatives drawn, laid out; the same draws are laid out once."""
+        drawn = (settings.negatives, settings.negatives_by, seed)
+        if self._drawn is None or self._drawn[0] != drawn:
+            data = draw_negatives(settings, self.train, None, seed)
+            laid = self.observations.with_pairs(data.query, data.target, data.y, weight=data.weight)
+            self._drawn = drawn, laid, data
+        _, laid, data = self._drawn
+        return _balanced(settings, data, laid)
+
+    def watch(self, settings: Settings, metric: str | Metric | None) -> KeepBest | None:
+        """Return what chooses the round on the validation part, if there is one."""
+        if self.held_out is None:
+            return None
+        held_out, seen = self.held_out, self.seen
+        chosen = None if metric is None else metric_of(metric)
+        if settings.negatives and (chosen is None or "@" not in chosen.name):
+            held_out = draw_negatives(settings, held_out, seen, settings.seed)
+        chosen = chosen or suitable_metrics(resolved_loss(settings), held_out.y)[0]
+        if (reason := chosen.refusal(held_out.y)) is not None:
+            raise ValueError(f"{chosen.name}: {reason}")
+        measure = chosen.measure
+
+        def on_held_out(model: Model) -> float:
+            return measure(Judged(model, held_out, seen))
+
+        return KeepBest(on_held_out, chosen.larger, chosen.name, settings.patience)
+
+    def run(self, settings: Settings, watch: KeepBest | None, callbacks: Sequence[Callback]) -> Model:
+        """Train; with a watch, return the model of the best round."""
+        init: State | float = 0.05 if self.start is None else self.start.state(settings, self.observations)
+        listed: list[Callback] = [*([watch] if watch else []), *callbacks]
+        fresh = bool(settings.negatives and settings.negatives_fresh)
+        together = _Together(listed, settings.rounds) if fresh else None
+        for problem in self.problems(settings):
+            model = fit(
+                problem,
+                solver=settings.solver,
+                rounds=1 if fresh else settings.rounds,
+                seed=settings.seed,
+                threads=settings.threads,
+                init=init,
+                callbacks=listed if together is None else together,
+            )
+            init = model.state
+            if model.stopped:
+                break
+        if together is not None:
+            model = attrs.evolve(model, history=tuple(together.history))
+        return model if watch is None else watch.restore(problem, model)
+
+    def fit(self, settings: Settings, metric: str | Metric | None, callbacks: Sequence[Callback]) -> Recommender:
+        """Train, and return what answers by ids."""
+        watch = self.watch(settings, metric)
+        model = self.run(settings, watch, callbacks)
+        return Recommender(
+            model=model,
+            encoder=self.encoder,
+            seen=self.seen,
+            weight=self.seen_weight,
+            validation=() if watch is None else tuple(watch.values),
+            metric=None if watch is None else watch.name,
+            columns=self.train.columns,
+            settings=Settings(**{name: getattr(settings, name) for name in settings.given} | {"loss": model.loss}),
+        )
+
+
+def draw_negatives(settings: Settings, data: Dataset, known: sp.csr_array | None, seed: int) -> Dataset:
+    """Return data with negatives as settings say."""
+    by: Any = settings.negatives_by
+    return data.with_negatives(settings.negatives, by=by, seed=seed, known=known)
+
+
+def _balanced(settings: Settings, data: Dataset, laid: Observations) -> Observations:
+    """Return observations with weights against how often instances occur, as settings say."""
+    if not settings.balance:
+        return laid
+    weight = data.balanced(settings.balance).weight
+    assert weight is not None
+    return laid.with_weight(weight[data.order])
+
+
+class _Together:
+    """Makes fits of one round each look like one fit to callbacks."""
+
+    def __init__(self, callbacks: Sequence[Callback], rounds: int) -> None:
+        self.callbacks, self.rounds = callbacks, rounds
+        self.history: list[RoundRecord] = []
+
+    def __call__(self, event: RoundEvent) -> None:
+        if self.history and event.record.round == self.history[-1].round:
+            return  # the start of a fit that goes on
+        self.history.append(event.record)
+        whole_fit = attrs.evolve(event, rounds=self.rounds, last=self.history[0].round + self.rounds)
+        for callback in self.callbacks:
+            callback(whole_fit)
+        if whole_fit.stopped:
+            event.stop(whole_fit.stopped)
+
+
+__all__ = ["Prepared", "parts", "penalties"]

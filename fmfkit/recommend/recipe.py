@@ -1,0 +1,115 @@
+"""What ``fmfkit fit`` does, callable from Python: split, report, validate, tune, train, refit, evaluate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import attrs
+
+from fmfkit.arguments import whole
+from fmfkit.data.dataset import Dataset
+from fmfkit.data.report import Report
+from fmfkit.data.splits import Split
+from fmfkit.recommend.evaluation import Metric, metric_of
+from fmfkit.recommend.fmf import FMF
+from fmfkit.recommend.recommender import Recommender
+from fmfkit.recommend.tuning import Tuned
+from fmfkit.training.events import Callback
+
+
+@attrs.frozen(kw_only=True)
+class Outcome:
+    """What a recipe made."""
+
+    recommender: Recommender
+    tuned: Tuned | None
+    """The search for settings, if there was one."""
+    test: Dataset | None
+    """The pairs that were held out."""
+    metrics: dict[str, float]
+    """The model on them."""
+
+
+@attrs.frozen(kw_only=True)
+class Recipe:
+    """How a model is made of data: what is held out, how settings and the round are chosen, what is measured.
+
+    ``Recipe(test=0.1, split="cold-target", tune=40).run(data)`` is ``fmfkit fit --test 0.1 --split cold-target --tune
+    40``. The test part is held out first, by the split; then a validation part of the rest, by the same split. A search
+    for settings, if there is one, looks at the validation part only, and what it found is trained on both.
+    """
+
+    settings: FMF = attrs.field(factory=FMF)
+    test: float = 0.0
+    """The share of the pairs to hold out, and to measure the model on; 0 holds out none."""
+    split: Split = "random"
+    validate: float = 0.1
+    """The share of the training pairs that chooses the round; 0 trains all rounds on all pairs."""
+    tune: int = 0
+    """How many settings to try; 0 trains with those given."""
+    metric: str | Metric | None = None
+    """What chooses the round, and settings; by default what suits the loss and the data."""
+    metrics: Sequence[str | Metric] = ()
+    """What is measured on the test part; by default what suits the loss and the data."""
+
+    def check(self) -> None:
+        """Refuse what cannot be done, before any work."""
+        whole("tune", self.tune, least=0)
+        for metric in (*self.metrics, *([self.metric] if self.metric else [])):
+            metric_of(metric)
+        if self.tune and not self.validate:
+            raise ValueError("tune: it needs a validation part: validate=0.1, or --validate 0.1")
+
+    def run(
+        self,
+        data: Dataset,
+        *,
+        start: Recommender | None = None,
+        progress: bool | None = None,
+        callbacks: Callback | Sequence[Callback] = (),
+        on_report: Callable[[Report], None] | None = None,
+        on_tuned: Callable[[Tuned], None] | None = None,
+        on_trained: Callable[[Recommender], None] | None = None,
+    ) -> Outcome:
+        """Make a model of data.
+
+        Args:
+            data: all pairs.
+            start: a model to go on from, as for ``FMF.fit``.
+            progress: whether to show it on stderr; by default if that is a terminal.
+            callbacks: as for ``fmfkit.fit``.
+            on_report: called with the report on the data, before training.
+            on_tuned: called with what a search found.
+            on_trained: called with the model before it is measured: nothing that was trained is lost.
+        """
+        self.check()
+        settings, test, held_out, tuned = self.settings, None, None, None
+        if self.test:
+            data, test = data.split(self.split, self.test, settings.seed)
+        if on_report is not None:
+            on_report(data.report(test))
+        train = data
+        if self.validate:
+            train, held_out = data.split(self.split, self.validate, settings.seed + 1)
+        if self.tune and held_out is not None:
+            tuned = settings.tune(
+                train,
+                trials=self.tune,
+                validate=held_out,
+                metric=self.metric,
+                progress=progress,
+                callbacks=callbacks,
+            )
+            if on_tuned is not None:
+                on_tuned(tuned)
+            settings, train, held_out = tuned.best, data, None
+        trained = settings.fit(
+            train, validate=held_out, metric=self.metric, start=start, progress=progress, callbacks=callbacks
+        )
+        if on_trained is not None:
+            on_trained(trained)
+        measured = {} if test is None else trained.evaluate(test, list(self.metrics) or None)
+        return Outcome(recommender=trained, tuned=tuned, test=test, metrics=measured)
+
+
+__all__ = ["Outcome", "Recipe"]

@@ -1,0 +1,307 @@
+"""A trained model that answers by ids."""
+
+from __future__ import annotations
+
+import html
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+
+import attrs
+import numpy as np
+import polars as pl
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from fmfkit.data.blocks import Instances
+from fmfkit.data.dataset import Dataset
+from fmfkit.data.encoder import Encoder, SideEncoder, history_features
+from fmfkit.data.ids import Ids, as_text
+from fmfkit.data.sides import HISTORY, Attributes
+from fmfkit.data.tables import read_table
+from fmfkit.errors import DataError
+from fmfkit.interfaces import Loss
+from fmfkit.model import file
+from fmfkit.model.answers import Explanation, Ranked
+from fmfkit.model.model import Model
+from fmfkit.recommend import plotting
+from fmfkit.recommend.evaluation import Metric, evaluate
+from fmfkit.recommend.settings import Settings
+
+
+@attrs.frozen(eq=False, repr=False, kw_only=True)
+class Recommender:
+    """A trained model, with the ids and feature blocks of the data it was trained on."""
+
+    model: Model
+    encoder: Encoder
+    seen: sp.csr_array
+    """The ratings of the training pairs: what ``recommend`` leaves out, and what a later start remembers."""
+    weight: NDArray[Any] | None = None
+    """Their weights, in the order of ``seen.data``."""
+    validation: tuple[float, ...] = ()
+    """The metric on the validation part after each round, from the start on, if there was one."""
+    metric: str | None = None
+    columns: Mapping[str, str | None] = attrs.field(factory=dict)
+    """The columns of the table of pairs it was trained on."""
+    settings: Settings = attrs.field(factory=Settings)
+    """What it was trained with: what a fit that starts from it uses unless told otherwise."""
+    lost: Mapping[str, str] = attrs.field(factory=dict)
+    """Settings that its file could not hold, by name: components that no plugin offers."""
+
+    def pairs(self, source: Any, *, ratings: bool = True) -> Dataset:
+        """Return the pairs of another table, with the same columns, as a data set with the ids of this model."""
+        none = np.zeros(0, np.int32)
+        sides = _bare(self.encoder.queries), _bare(self.encoder.targets)
+        return Dataset(none, none, np.zeros(0), None, None, *sides, self.columns).with_pairs(source, ratings=ratings)
+
+    def score(self, queries: Any, targets: Any) -> NDArray[Any]:
+        """Return the scores of pairs of ids."""
+        return self.model.score(self._rows("queries", queries), self._rows("targets", targets))
+
+    def predict(self, queries: Any, targets: Any, *, unknown: bool = False) -> NDArray[Any]:
+        """Return what the loss predicts for pairs of ids: ratings, or for the logistic loss probabilities.
+
+        With ``unknown``, ids that training has not seen are predicted by the offset and the other side's bias.
+        """
+        rows = [
+            side.ids.rows(given, what) if unknown else side.ids.known_rows(given, what)
+            for what, side, given in (
+                ("queries", self.encoder.queries, queries),
+                ("targets", self.encoder.targets, targets),
+            )
+        ]
+        return self.model.predict(*rows, unknown=unknown)
+
+    def predict_table(self, source: Any) -> pl.DataFrame:
+        """Return the pairs of a table, by ids, with what the model predicts for each."""
+        data = self.pairs(source, ratings=False)
+        return pl.DataFrame(
+            {
+                str(self.columns["query"]): self.encoder.queries.ids.column(data.query),
+                str(self.columns["target"]): self.encoder.targets.ids.column(data.target),
+                "predicted": self.model.predict(data.query, data.target).astype(float),
+            }
+        )
+
+    def parse_queries(self, given: Sequence[str]) -> list[Any]:
+        """Return queries' ids that are given as text in the kind that the model knows."""
+        if self.encoder.queries.ids.values.dtype != pl.Int64 or self.encoder.queries.ids.objects is not None:
+            return list(given)
+        if wrong := [value for value in given if not value.lstrip("-").isdigit()]:
+            raise ValueError(f"query: this model's ids are whole numbers, got {wrong[0]!r}")
+        return [int(value) for value in given]
+
+    def _rows(self, side: Literal["queries", "targets"], given: Any) -> NDArray[np.int32]:
+        return (self.encoder.queries if side == "queries" else self.encoder.targets).ids.known_rows(given, side)
+
+    def recommend(self, queries: Any = None, k: int = 10, *, seen: bool = False) -> pl.DataFrame:
+        """Return the best targets for some queries' ids, or all: query, rank, target, label, score.
+
+        Pairs of the training data are left out unless ``seen``.
+        """
+        side = self.encoder.queries
+        rows = np.arange(len(side.ids), dtype=np.int32) if queries is None else self._rows("queries", queries)
+        best = self.model.recommend(None if queries is None else rows, k, exclude=None if seen else self.seen)
+        return self._answer(side.ids.column(np.repeat(rows, best.targets.shape[1])), best)
+
+    def recommend_new(
+        self, table: Any, k: int = 10, *, beside: Mapping[str, Any] | None = None, pairs: Any = None
+    ) -> pl.DataFrame:
+        """Return the best targets for queries that training has not seen.
+
+        Args:
+            table: their attributes; the first column is what the answer calls them, if it is called as the ids of the
+                training data's table or pairs are, else the answer has row numbers.
+            k: how many targets.
+            beside: for blocks that need no column, by name: links of these queries, or a matrix with a row for each.
+            pairs: for history features: what they are known to be paired with, a table whose first column is as the
+                first of ``table``, and whose second has targets' ids. It is left out of the answer.
+        """
+        frame = read_table(table, "queries")
+        side = self.encoder.queries
+        named = frame.columns[0] in (side.key, self.columns.get("query"))
+        names = as_text(frame[frame.columns[0]])
+        matrices = side.matrices(Instances(frame, names, beside or {}))
+        known = None
+        if pairs is not None:
+            known = self._known(read_table(pairs, "pairs"), names)
+            if self.encoder.history:
+                matrices[HISTORY] = history_features(known)
+        if not matrices:
+            raise DataError(
+                "recommend_new: the model has no features of queries but their ids; train with a table of them, "
+                "or with history features"
+            )
+        best = self.model.recommend(k=k, features=matrices, exclude=known)
+        queries = frame[frame.columns[0]] if named else pl.Series(range(frame.height))
+        return self._answer(queries.gather(np.repeat(np.arange(frame.height), best.targets.shape[1])), best)
+
+    def _known(self, pairs: pl.DataFrame, names: pl.Series) -> sp.csr_array:
+        """Return what new queries, called ``names``, are paired with."""
+        if pairs.width < 2:
+            raise DataError(f"pairs: expected two columns, queries and targets' ids, got {pairs.columns}")
+        if names.n_unique() < len(names):
+            raise DataError("queries: the first column must have a different value in each row, to be found by pairs")
+        rows = Ids.of(names, what="queries").known_rows(as_text(pairs[pairs.columns[0]]), "pairs, queries")
+        columns = self.encoder.targets.ids.known_rows(pairs[pairs.columns[1]], "pairs, targets")
+        known = sp.csr_array((np.ones(len(rows), np.float32), (rows, columns)), shape=(len(names), self.model.Z.rows))
+        known.data[:] = 1
+        return known
+
+    def _answer(self, queries: pl.Series, best: Ranked) -> pl.DataFrame:
+        side, k = self.encoder.targets, best.targets.shape[1]
+        flat = best.targets.ravel()
+        places = np.maximum(flat, 0)
+        frame = pl.DataFrame(
+            {
+                "query": queries,
+                "rank": np.tile(np.arange(1, k + 1), len(best.targets)),
+                "target": side.ids.column(flat),
+                "label": side.labels.gather(places),
+                "score": best.scores.ravel().astype(np.float64),
+            }
+        )
+        return frame if flat.min(initial=0) >= 0 else frame.filter(pl.Series(flat >= 0))
+
+    def similar(self, targets: Any, k: int = 10) -> pl.DataFrame:
+        """Return the targets most like some, by the cosine of their embeddings."""
+        rows = self._rows("targets", targets)
+        best = self.model.similar(rows, k)
+        return self._answer(self.encoder.targets.ids.column(np.repeat(rows, best.targets.shape[1])), best)
+
+    def explain(self, query: Any, target: Any) -> Explanation:
+        """Return what each feature, by name, adds to the score of a pair; print it."""
+        found = self.model.explain(int(self._rows("queries", [query])[0]), int(self._rows("targets", [target])[0]))
+        queries: dict[str, Any] = {**self.encoder.queries.names(), HISTORY: self.encoder.targets.labels}
+        return found.named(queries, self.encoder.targets.names())
+
+    def evaluate(
+        self, data: Dataset, metric: str | Metric | Sequence[str | Metric | Callable[..., float]] | None = None
+    ) -> dict[str, float]:
+        """Return metrics on pairs of a data set; all its ids must be known.
+
+        By default those that suit the loss and the data: "rmse" and "mae" for ratings, "log_loss" and "auc" for two
+        classes, and rankings where all pairs are positives. Rankings, such as "ndcg@10", "map@5", "precision@1",
+        "recall@20" or "mrr@100", take the pairs with y above 0 as relevant, and rank all targets that are not in the
+        training data.
+        """
+        chosen = [metric] if isinstance(metric, str | Metric) else metric
+        return evaluate(self.model, self._by_my_rows(data), chosen, self.seen)
+
+    def _by_my_rows(self, data: Dataset) -> Dataset:
+        """Return a data set with the row numbers that its ids have in this model."""
+        if not isinstance(data, Dataset):
+            raise TypeError(f"expected a Dataset, got {type(data).__name__}; pairs(...) makes one of a table")
+        changes: dict[str, Any] = {}
+        for role, what, side, encoder in (
+            ("query", "queries", data.queries, self.encoder.queries),
+            ("target", "targets", data.targets, self.encoder.targets),
+        ):
+            if side.ids is encoder.ids:
+                continue
+            rows = encoder.ids.rows_of(side.ids)[getattr(data, role)]
+            if (lost := rows < 0).any():
+                unknown = side.ids.at(getattr(data, role)[lost][:1])[0]
+                raise DataError(f"{what}: {int(lost.sum())} pairs have ids that are not known, such as {unknown!r}")
+            changes |= {role: rows, what: _bare(encoder)}
+        return attrs.evolve(data, **changes) if changes else data
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the objective, and the metric on the validation part, by rounds; return matplotlib's axes.
+
+        It needs matplotlib: ``python -m pip install fmfkit[plot]``.
+        """
+        return plotting.plot_rounds(self.model.history, self.validation, self.metric, ax)
+
+    def _facts(self) -> dict[str, str]:
+        """Return what is shown of it."""
+        model = self.model
+
+        def side(count: int, blocks: Mapping[str, slice]) -> str:
+            return f"{count}: " + ", ".join(f"{name} ({part.stop - part.start})" for name, part in blocks.items())
+
+        facts = {
+            "queries": side(model.X.rows, model.X.blocks),
+            "targets": side(model.Z.rows, model.Z.blocks),
+            "training pairs": str(self.seen.nnz),
+            "model": f"rank {model.rank}, {model.loss!r}, offset {model.offset:.4g}",
+        }
+        if model.history:
+            last = model.history[-1]
+            facts["training"] = f"{last.round} rounds, objective {last.objective:.6g}"
+        if self.metric is not None and self.validation:
+            chosen = self.validation[len(model.history) - 1]
+            facts["validation"] = f"{self.metric} {chosen:.4f}"
+        return facts
+
+    def __repr__(self) -> str:
+        """Return what it is in a few lines."""
+        return "\n".join(["Recommender", *(f"  {name:15} {value}" for name, value in self._facts().items())])
+
+    def _repr_html_(self) -> str:
+        """Return the same for notebooks."""
+        rows = "".join(
+            f"<tr><th style='text-align:left'>{html.escape(name)}</th><td>{html.escape(value)}</td></tr>"
+            for name, value in self._facts().items()
+        )
+        return f"<table><caption>Recommender</caption>{rows}</table>"
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything to one safetensors file."""
+        sections = {"model": self.model.section(), "recommender": self._section()}
+        for name, side in (("queries", self.encoder.queries), ("targets", self.encoder.targets)):
+            sections[name] = file.Section(*side.to_parts())
+        file.write(path, sections)
+
+    def _section(self) -> file.Section:
+        about = {
+            "history": self.encoder.history,
+            "validation": list(self.validation),
+            "metric": self.metric,
+            "columns": dict(self.columns),
+            "settings": self.settings.to_json(),
+            "given": sorted(self.settings.given),
+        }
+        arrays: dict[str, NDArray[Any]] = {
+            "seen.ptr": self.seen.indptr.astype(np.int64),
+            "seen.index": self.seen.indices.astype(np.int32, copy=False),
+            "seen.y": self.seen.data.astype(np.float32, copy=False),
+        }
+        return file.Section(about, arrays if self.weight is None else arrays | {"seen.weight": self.weight})
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, loss: Loss | None = None, threads: int | None = None) -> Recommender:
+        """Read what ``save`` wrote."""
+        sections = file.read(path)
+        model = Model.of_section(sections["model"], path, loss=loss, threads=threads)
+        if "recommender" not in sections:
+            raise DataError(f"{path}: a model by row numbers, without ids; read it with Model.load")
+        about, arrays = sections["recommender"].about, sections["recommender"].arrays
+        queries, targets = (
+            SideEncoder.from_parts(sections[name].about, sections[name].arrays) for name in ("queries", "targets")
+        )
+        remembered = {name: about["settings"][name] for name in about["given"] if name != "loss"}
+        settings, lost = Settings.from_json(remembered, str(path))
+        return cls(
+            model=model,
+            encoder=Encoder(queries, targets, about["history"]),
+            seen=sp.csr_array(
+                (arrays["seen.y"], arrays["seen.index"], arrays["seen.ptr"]),
+                shape=(len(queries.ids), len(targets.ids)),
+            ),
+            weight=arrays.get("seen.weight"),
+            validation=tuple(about["validation"]),
+            metric=about["metric"],
+            columns=about["columns"],
+            settings=settings.replace(loss=model.loss),
+            lost=lost,
+        )
+
+
+def _bare(side: SideEncoder) -> Attributes:
+    """Return the ids of a side, without attributes."""
+    return Attributes(side.ids, pl.DataFrame({"id": side.ids.values}), (), side.indicator, None)
+
+
+__all__ = ["Recommender"]

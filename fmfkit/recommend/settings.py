@@ -1,0 +1,183 @@
+"""The settings of a fit, written down once.
+
+``FMF``, the keys of a TOML file, the options of ``fmfkit fit``, the parameters of the scikit-learn estimators and what
+a model file remembers are all made from ``Settings``: to add a setting, add a field here, and use it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import attrs
+
+from fmfkit.interfaces import Loss, Regularizer, Solver
+from fmfkit.plugins import description
+from fmfkit.plugins.registry import resolve
+from fmfkit.problem.objective import Penalties, Penalty
+from fmfkit.recommend.kinds import Choice, Component, Factors, Flag, Kind, Real, Whole
+from fmfkit.typing import Scale
+
+
+def setting(default: Any, kind: Kind, help: str, *, kept: bool = True) -> Any:
+    """Return a field of ``Settings``; ``kept`` says whether a model file remembers it."""
+
+    def check(instance: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
+        kind.check(attribute.name, value)
+
+    # a factory tells a value that was given from one that was not
+    return attrs.field(
+        default=attrs.Factory(lambda: default() if callable(default) else default),
+        validator=check,
+        metadata={"kind": kind, "help": help, "default": default, "kept": kept},
+        hash=False,
+    )
+
+
+@attrs.frozen(kw_only=True)
+class Settings:
+    """What ``FMF`` can be told."""
+
+    rank: int = setting(32, Whole(1), "Latent dimensions.")
+    loss: Loss | str = setting("square", Component("loss"), "Loss, by name: see `fmfkit plugins`.")
+    l2: float = setting(
+        0.5,
+        Real(),
+        "Strength of the factors' penalty. The default suits some hundred thousand ratings; more ratings need less.",
+    )
+    scale: Scale = setting(
+        "observations",
+        Choice(("observations", "uniform")),
+        "Whether l2 is multiplied by how often a feature is observed (better for ratings) or is the same for all "
+        "features (better for data that has positives only).",
+    )
+    bias_l2: float = setting(
+        5.0,
+        Real(),
+        "Strength of the biases' penalty, the same for every feature: equivalent to half as many "
+        "pseudo-observations of zero.",
+    )
+    growth: float = setting(
+        0.0,
+        Real(),
+        "Above 0, the factors' penalty grows with the latent dimension: that of the k-th is k^growth times that of "
+        "the first. Useful where a lower rank would do; l2 should then be lower too.",
+    )
+    strengths: Mapping[str, float] = setting(
+        dict,
+        Factors(),
+        "Factors of the penalty of feature blocks, such as target.genres=0.3; they override the blocks' own.",
+    )
+    regularizer: Regularizer | Penalty | Penalties | str | None = setting(
+        None,
+        Component("regularizer", optional=True),
+        "Regularizer instead of the elastic net that l2 and bias_l2 make, by name.",
+    )
+    rounds: int = setting(30, Whole(1), "Rounds, at most.")
+    patience: int = setting(3, Whole(1), "Rounds without a better value on the validation part before training stops.")
+    negatives: float = setting(
+        0.0, Real(), "For data that has positives only: pairs to draw for each positive, with y = 0; 0 draws none."
+    )
+    negatives_by: str = setting(
+        "uniform",
+        Choice(("uniform", "popularity")),
+        "Whether targets are drawn alike, or as often as they occur in the pairs.",
+    )
+    negatives_fresh: bool = setting(
+        False,
+        Flag(),
+        "Whether each round draws new negatives. The objective is then another one in each round, and may rise.",
+    )
+    balance: float = setting(
+        0.0,
+        Real(0.0, 1.0),
+        "Above 0, pairs are weighed by how often their query and their target occur, to the power of minus this, so "
+        "that rare ones count for more. 0.3 is good for data that has positives only.",
+    )
+    solver: Solver | str = setting("panel", Component("solver"), "Solver, by name.")
+    seed: int = setting(0, Whole(0), "Seed of everything that is drawn.")
+    threads: int | None = setting(
+        None, Whole(1, 1024, optional=True), "Threads; all processors by default.", kept=False
+    )
+    given: frozenset[str] = attrs.field(init=False, eq=False, repr=False)
+    """The names of the settings that were given, not left at their defaults."""
+
+    def __attrs_pre_init__(self, **given: Any) -> None:
+        """Note what is given."""
+        names = frozenset(name for name, value in given.items() if value is not attrs.NOTHING)
+        object.__setattr__(self, "given", names)
+
+    def __attrs_post_init__(self) -> None:
+        """Refuse a regularizer together with settings that it replaces."""
+        if self.regularizer is None:
+            return
+        whole = isinstance(self.regularizer, Penalty | Penalties)
+        replaced = ("l2", "bias_l2", *(("scale", "growth", "strengths") if whole else ()))
+        ignored = [name for name in replaced if name in self.given and getattr(self, name) != default_of(name)]
+        if ignored:
+            raise ValueError(
+                f"regularizer: {self.regularizer!r} replaces {', '.join(ignored)}, which would be ignored; "
+                "leave them out, or leave the regularizer out"
+            )
+
+    def replace(self, **changes: Any) -> Self:
+        """Return the same settings but for some."""
+        return type(self)(**{name: getattr(self, name) for name in self.given} | changes)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what a model file remembers; components that no plugin offers are described by their repr."""
+        return {name: _to_json(getattr(self, name)) for name in names(kept=True)}
+
+    @classmethod
+    def from_json(cls, given: Mapping[str, Any], where: str) -> tuple[Self, dict[str, str]]:
+        """Return the settings that ``to_json`` returned, and what could not be restored, by name."""
+        lost = {name: v["unnamed"] for name, v in given.items() if isinstance(v, dict) and "unnamed" in v}
+        kept = {name: _from_json(value, where) for name, value in given.items() if name not in lost}
+        return cls(**kept), lost
+
+
+def names(*, kept: bool = False) -> tuple[str, ...]:
+    """Return the names of the settings; with ``kept``, of those that a model file remembers."""
+    return tuple(f.name for f in attrs.fields(Settings) if f.init and (f.metadata["kept"] or not kept))
+
+
+def metadata_of(name: str) -> Mapping[str, Any]:
+    """Return kind, help and default of a setting."""
+    return attrs.fields_dict(Settings)[name].metadata
+
+
+def default_of(name: str) -> Any:
+    """Return the default of a setting."""
+    default = metadata_of(name)["default"]
+    return default() if callable(default) else default
+
+
+def _to_json(value: Any) -> Any:
+    if isinstance(value, Loss | Regularizer | Solver):
+        told = description.describe(value)
+        return {"unnamed": repr(value)} if told is None else {"component": told}
+    if isinstance(value, Penalty | Penalties):
+        parts = {field.name: _to_json(getattr(value, field.name)) for field in attrs.fields(type(value))}
+        return {"penalty" if isinstance(value, Penalty) else "penalties": parts}
+    return {"factors": dict(value)} if isinstance(value, Mapping) else value
+
+
+def _from_json(value: Any, where: str) -> Any:
+    if not isinstance(value, dict):
+        return value
+    if "factors" in value:
+        return value["factors"]
+    if "component" in value:
+        return description.create(value["component"], where)
+    for name, made in (("penalty", Penalty), ("penalties", Penalties)):
+        if name in value:
+            return made(**{key: _from_json(part, where) for key, part in value[name].items()})
+    raise ValueError(f"{where}: a setting is described by {sorted(value)}, which this fmfkit does not know")
+
+
+def resolved_loss(settings: Settings) -> Loss:
+    """Return the loss itself."""
+    return resolve("loss", settings.loss)
+
+
+__all__ = ["Settings", "default_of", "metadata_of", "names", "resolved_loss", "setting"]

@@ -1,0 +1,137 @@
+"""The search for good settings: random steps from the best so far, judged on a validation part."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TextIO
+
+import attrs
+import numpy as np
+
+from fmfkit.arguments import whole
+from fmfkit.recommend.evaluation import Metric
+from fmfkit.recommend.prepared import Prepared
+from fmfkit.search import BestSoFar, Knobs, Number, Pace, start, step
+from fmfkit.training.events import Callback, RoundEvent
+
+if TYPE_CHECKING:
+    from fmfkit.recommend.fmf import FMF
+
+PACE = Pace(widest=1.5, narrowest=0.3, narrowing=0.97)
+MOST_GROWTH = 4.0
+"""An exponent: beyond it only the first dimension is left, and numbers become too large."""
+
+
+@attrs.frozen
+class Trial:
+    """One setting, and how good it was."""
+
+    settings: FMF
+    """With ``rounds`` the round that was best."""
+    value: float
+    """The metric on the validation part."""
+
+
+@attrs.frozen
+class Tuned:
+    """What a search found."""
+
+    metric: str
+    larger: bool
+    """Whether larger values of the metric are better."""
+    trials: tuple[Trial, ...]
+    """All settings, in the order in which they were tried; the first has the strengths that the search began with."""
+
+    @property
+    def best(self) -> FMF:
+        """The best settings; its ``rounds`` is the round that was best, so that it can be trained on all data."""
+        return self._best.settings
+
+    @property
+    def value(self) -> float:
+        """The metric that the best settings had on the validation part."""
+        return self._best.value
+
+    @property
+    def _best(self) -> Trial:
+        best = BestSoFar[Trial](self.larger)
+        for trial in self.trials:
+            best.note(trial.value, trial)
+        assert best.item is not None  # a search has at least one trial
+        return best.item
+
+
+def search(
+    front: FMF,
+    prepared: Prepared,
+    *,
+    trials: int,
+    metric: str | Metric | None,
+    stream: TextIO | None,
+    callbacks: Sequence[Callback],
+) -> Tuned:
+    """Try ``l2``, ``bias_l2``, the blocks' strengths, growth and balance; see ``FMF.tune``."""
+    trials = whole("trials", trials, least=1)
+    if front.regularizer is not None:
+        raise ValueError("tune: it searches l2, bias_l2 and strengths, which a regularizer replaces; leave it out")
+    rng, knobs = np.random.default_rng([front.seed, 3]), _knobs(front, prepared)
+    found: list[Trial] = []
+    stopping = _Stopping(callbacks)
+    watch = prepared.watch(front, metric)
+    if watch is None:
+        raise ValueError("tune: it needs a validation part: validate=0.1")
+    best = BestSoFar[dict[str, Any]](watch.larger)
+    for n in range(trials):
+        values = start(knobs) if n == 0 or best.item is None else step(knobs, best.item, rng, n, PACE)
+        tried = _with(front, values)
+        watch = watch.again()
+        prepared.run(tried, watch, [stopping])
+        found.append(Trial(tried.replace(rounds=max(watch.best.place, 1)), watch.best.value))
+        best.note(watch.best.value, values)
+        if stream is not None:
+            _show(stream, n + 1, trials, watch.name, found[-1].value, best.value)
+        if stopping.stopped:
+            break
+    return Tuned(watch.name, watch.larger, tuple(found))
+
+
+def _knobs(front: FMF, prepared: Prepared) -> Knobs:
+    """Return what is searched: strengths of the blocks of sides that have more than one, and numbers above 0."""
+    numbers = {name: Number(getattr(front, name)) for name in ("l2", "bias_l2")}
+    if front.growth:
+        numbers["growth"] = Number(front.growth, most=max(front.growth, MOST_GROWTH))
+    if front.balance:
+        numbers["balance"] = Number(front.balance, most=1.0)
+    for side, blocks in zip(("query", "target"), prepared.encoder.strengths(front.strengths), strict=True):
+        for name, strength in blocks.items():
+            if len(blocks) > 1 or f"{side}.{name}" in front.strengths:
+                numbers[f"{side}.{name}"] = Number(strength)
+    return numbers
+
+
+def _with(front: FMF, values: dict[str, Any]) -> FMF:
+    """Return settings with the values of the knobs; those of feature blocks have a dot in their name."""
+    strengths = {name: value for name, value in values.items() if "." in name}
+    return front.replace(**{name: v for name, v in values.items() if "." not in name}, strengths=strengths)
+
+
+class _Stopping:
+    """Calls callbacks, and notes whether one of them stopped the fit."""
+
+    def __init__(self, callbacks: Sequence[Callback]) -> None:
+        self.callbacks, self.stopped = callbacks, False
+
+    def __call__(self, event: RoundEvent) -> None:
+        before = event.stopped
+        for callback in self.callbacks:
+            callback(event)
+        self.stopped |= before is None and event.stopped is not None
+
+
+def _show(stream: TextIO, n: int, trials: int, metric: str, value: float, best: float) -> None:
+    line = f"tune  trial {n}/{trials}  {metric} {value:.4f}  best {best:.4f}"
+    stream.write(f"\r\x1b[K{line}" + ("\n" if n == trials else "") if stream.isatty() else line + "\n")
+    stream.flush()
+
+
+__all__ = ["Trial", "Tuned"]

@@ -1,0 +1,190 @@
+"""A search for good settings: random steps from the best settings so far.
+
+A *knob* is a setting that may be changed: a number or a choice. A search begins with the settings that the knobs name,
+and then tries steps away from the best that it has seen: one to three knobs are changed at a time, numbers by a random
+factor, choices to any of their options. The factors become smaller from step to step::
+
+    search = Search({"l2": Number(0.5), "loss": Choice(("square", "logistic"))}, np.random.default_rng(0))
+    for _ in range(40):
+        settings = search.propose()
+        search.tell(settings, error_of(settings))
+    search.best.item
+
+Values are compared by ``better``: NaN is worse than any number. This module imports NumPy and attrs only.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any, Generic, TypeVar
+
+import attrs
+import numpy as np
+
+Item = TypeVar("Item")
+Settings = dict[str, Any]
+"""A value for each knob, by name."""
+
+
+@attrs.frozen
+class Number:
+    """A setting that is a number of at least 0: a step multiplies it, and keeps it within its bounds."""
+
+    start: float
+    least: float = 0.0
+    most: float = math.inf
+    whole: bool = False
+    """Whether it is rounded to a whole number."""
+
+    def kept(self, value: float) -> float:
+        """Return the value that is nearest within the bounds."""
+        value = min(max(value, self.least), self.most)
+        return round(value) if self.whole else float(value)
+
+
+@attrs.frozen
+class Choice:
+    """A setting that is one of some options; a search begins with the first."""
+
+    options: tuple[Any, ...] = attrs.field(validator=attrs.validators.min_len(1))
+
+
+Knobs = Mapping[str, Number | Choice]
+
+
+@attrs.frozen
+class Pace:
+    """How large steps are: the standard deviation of the logarithm of a factor."""
+
+    widest: float = 1.5
+    """Of the first step."""
+    narrowest: float = 0.4
+    """Of the last steps."""
+    narrowing: float = 0.95
+    """What it is multiplied by from one step to the next."""
+
+    def spread(self, n: int) -> float:
+        """Return the standard deviation of the n-th step."""
+        return max(self.narrowest, self.widest * self.narrowing**n)
+
+
+PACE = Pace()
+
+
+def start(knobs: Knobs) -> Settings:
+    """Return the settings that a search begins with."""
+    return {
+        name: knob.kept(knob.start) if isinstance(knob, Number) else knob.options[0] for name, knob in knobs.items()
+    }
+
+
+def step(knobs: Knobs, best: Settings, rng: np.random.Generator, n: int, pace: Pace = PACE) -> Settings:
+    """Return settings one step away from the best: one to three knobs are changed.
+
+    Args:
+        knobs: what may be changed.
+        best: the settings to step away from.
+        rng: the source of random numbers; the same state gives the same step.
+        n: the number of the step, which decides how large it is.
+        pace: how large steps are.
+    """
+    spread = pace.spread(n)
+    names = list(knobs)
+    changed = dict(best)
+    for name in map(str, rng.choice(names, min(len(names), int(rng.integers(1, 4))), replace=False)):
+        knob = knobs[name]
+        if isinstance(knob, Choice):
+            changed[name] = knob.options[int(rng.integers(len(knob.options)))]
+        else:
+            changed[name] = knob.kept(best[name] * float(np.exp(spread * rng.normal())))
+    return changed
+
+
+def better(a: float, b: float, *, larger: bool) -> bool:
+    """Return whether one value is better than another; NaN is worse than any number."""
+    if math.isnan(a) or math.isnan(b):
+        return not math.isnan(a) and math.isnan(b)
+    return a > b if larger else a < b
+
+
+@attrs.define
+class BestSoFar(Generic[Item]):
+    """The best of the values seen so far, the first of equal ones, and what it belongs to."""
+
+    larger: bool
+    """Whether larger values are better."""
+    value: float = math.nan
+    item: Item | None = None
+    place: int = -1
+    """The number of the best value among those seen, from 0; -1 before the first."""
+    seen: int = 0
+    """How many values were seen."""
+
+    def note(self, value: float, item: Item) -> bool:
+        """Look at a further value, and return whether it is the best now. The first value always is."""
+        self.seen += 1
+        if self.seen > 1 and not better(value, self.value, larger=self.larger):
+            return False
+        self.value, self.item, self.place = value, item, self.seen - 1
+        return True
+
+    @property
+    def since(self) -> int:
+        """How many values were seen after the best one."""
+        return self.seen - 1 - self.place
+
+
+def best_place(values: Iterable[float], *, larger: bool) -> int:
+    """Return the place of the best value, the first of equal ones."""
+    best = BestSoFar[None](larger)
+    for value in values:
+        best.note(value, None)
+    if best.place < 0:
+        raise ValueError("best_place: expected at least one value")
+    return best.place
+
+
+@attrs.define
+class Search:
+    """Proposes settings, and learns how good they are."""
+
+    knobs: Knobs
+    rng: np.random.Generator
+    larger: bool = False
+    """Whether larger values are better."""
+    pace: Pace = PACE
+    proposed: int = 0
+    best: BestSoFar[Settings] = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Begin without a best value."""
+        self.best = BestSoFar(self.larger)
+
+    def propose(self) -> Settings:
+        """Return settings to try: first the knobs' own, then steps from the best so far."""
+        begin = start(self.knobs)
+        n, self.proposed = self.proposed, self.proposed + 1
+        if n == 0:
+            return begin
+        return step(self.knobs, begin if self.best.item is None else self.best.item, self.rng, n, self.pace)
+
+    def tell(self, settings: Settings, value: float) -> bool:
+        """Say how good settings are, and return whether they are the best now; settings that failed are not told."""
+        return self.best.note(value, settings)
+
+
+__all__ = [
+    "PACE",
+    "BestSoFar",
+    "Choice",
+    "Knobs",
+    "Number",
+    "Pace",
+    "Search",
+    "Settings",
+    "best_place",
+    "better",
+    "start",
+    "step",
+]

@@ -1,0 +1,1 @@
+"""The loop over rounds, and what it keeps: state, records, events, callbacks."""

@@ -1,0 +1,118 @@
+"""Ready-made callbacks for ``fit(..., callbacks=[...])``. A callback is any callable that takes a RoundEvent."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from typing import TextIO
+
+import attrs
+from attrs import validators
+
+from fmfkit.model.model import Model
+from fmfkit.problem.problem import Problem
+from fmfkit.search import BestSoFar
+from fmfkit.training.events import RoundEvent
+from fmfkit.typing import Reals
+
+
+@attrs.define
+class Tolerance:
+    """Stops when a round lowers the objective by less than ``relative`` of it."""
+
+    relative: float = attrs.field(default=1e-4, converter=float, validator=validators.ge(0))
+    _before: float | None = attrs.field(default=None, init=False)
+
+    def __call__(self, event: RoundEvent) -> None:
+        """Compare with the round before."""
+        now, before = event.record.objective, self._before
+        self._before = now
+        if event.record.seconds and before is not None and before - now < self.relative * abs(before):
+            event.stop(f"the objective fell by less than {self.relative:g} of itself")
+
+
+@attrs.define
+class Progress:
+    """Prints a line per round; on a terminal, one line with a bar that is written over."""
+
+    label: str = "fit"
+    stream: TextIO = attrs.field(factory=lambda: sys.stderr)
+    _began: float = attrs.field(factory=time.monotonic, init=False)
+
+    def __call__(self, event: RoundEvent) -> None:
+        """Show the round."""
+        record = event.record
+        line = f"{self.label}  round {record.round}/{event.last}  objective {record.objective:.6g}"
+        line += "".join(f"  {name} {value:.4f}" for name, value in event.measured.items())
+        if record.seconds:
+            line += f"  {record.seconds:.3g} s/round"
+        if self.stream.isatty():
+            self.stream.write(f"\r\x1b[K{self._bar(event)}  {line}{self._left(event)}")
+            if record.round == event.last or event.stopped:
+                self.stream.write("\n")
+        else:
+            self.stream.write(line + "\n")
+        self.stream.flush()
+
+    def _bar(self, event: RoundEvent, width: int = 16) -> str:
+        done = event.rounds - (event.last - event.record.round)
+        full = width * done // event.rounds
+        return "█" * full + "░" * (width - full)
+
+    def _left(self, event: RoundEvent) -> str:
+        """Return how long the remaining rounds will take, if each takes as long as those so far."""
+        left = event.last - event.record.round
+        done = event.rounds - left
+        if not done or not left or event.stopped:
+            return ""
+        return f"  {(time.monotonic() - self._began) / done * left:.0f} s left"
+
+
+@attrs.define(eq=False)
+class KeepBest:
+    """Keeps the parameters of the round with the best value of a measure; stops after ``patience`` rounds without one.
+
+    ``restore`` returns the model of the best round when the fit is over.
+    """
+
+    measure: Callable[[Model], float]
+    """What is measured on the model of each round, on held-out pairs."""
+    larger: bool
+    """Whether larger values are better."""
+    name: str = "value"
+    patience: int = 3
+    values: list[float] = attrs.field(factory=list, init=False)
+    """The value after each round, from the start on."""
+    best: BestSoFar[None] = attrs.field(init=False)
+    """The best value, and its place."""
+    _kept: tuple[Reals, Reals] | None = attrs.field(default=None, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Begin without a value."""
+        self.best = BestSoFar(self.larger)
+
+    def again(self) -> KeepBest:
+        """Return one with the same measure that has seen nothing yet."""
+        return KeepBest(self.measure, self.larger, self.name, self.patience)
+
+    def __call__(self, event: RoundEvent) -> None:
+        """Measure the round."""
+        value = self.measure(event.model())
+        event.measured[self.name] = value
+        self.values.append(value)
+        if self.best.note(value, None):
+            self._kept = event.state.P.copy(), event.state.Q.copy()
+        elif self.best.since >= self.patience:
+            event.stop(f"{self.name} on the validation part has not improved for {self.patience} rounds")
+
+    def restore(self, problem: Problem, model: Model) -> Model:
+        """Return the model of the best round."""
+        if self._kept is None:
+            raise ValueError("restore: no round was measured")
+        P, Q = self._kept
+        state = attrs.evolve(model.state, P=P, Q=Q, round=model.history[self.best.place].round)
+        return Model.of(problem, state, model.history[: self.best.place + 1], model.stopped)
+
+
+__all__ = ["KeepBest", "Progress", "Tolerance"]

@@ -1,0 +1,157 @@
+"""The loop over rounds: checks before, records and callbacks between, a model at the end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+
+import attrs
+import numpy as np
+
+from fmfkit._kernels import scoring
+from fmfkit._kernels.library import resolve_threads
+from fmfkit.arguments import whole
+from fmfkit.errors import DivergedError, IncompatibleError, PluginContractError
+from fmfkit.interfaces import Solver
+from fmfkit.model.model import Model
+from fmfkit.plugins.registry import resolve
+from fmfkit.problem.problem import Problem
+from fmfkit.training.events import Callback, RoundEvent
+from fmfkit.training.records import RoundRecord, RoundReport
+from fmfkit.training.state import State
+
+
+def fit(
+    problem: Problem,
+    *,
+    solver: Solver | str = "panel",
+    rounds: int = 10,
+    seed: int = 0,
+    threads: int | None = None,
+    callbacks: Callback | Iterable[Callback] = (),
+    init: State | Model | float = 0.05,
+) -> Model:
+    """Train a model.
+
+    Args:
+        problem: what to learn.
+        solver: a Solver or the name of a registered one.
+        rounds: how many rounds, at most.
+        seed: for the initial values and everything drawn later. The same seed gives the same model, bit for bit, on
+            any number of threads, with every solver that declares itself deterministic.
+        threads: None uses all processors that the process may use, or OMP_NUM_THREADS.
+        callbacks: one or several, called with a RoundEvent at the start and after each round; ``event.stop(reason)``
+            ends the fit.
+        init: the scale of the random initial values, or a model or state to go on from (it is copied; its seed and
+            its count of rounds are kept, so that going on equals not having stopped).
+
+    Returns:
+        The model, with its history.
+    """
+    if not isinstance(problem, Problem):
+        raise TypeError(f"problem: expected a fmfkit.Problem, got {type(problem).__name__}")
+    chosen = resolve("solver", solver)
+    rounds, seed = whole("rounds", rounds, least=1), whole("seed", seed, least=0)
+    threads = resolve_threads(threads)
+    listed = [callbacks] if callable(callbacks) else list(callbacks)
+    for callback in listed:
+        if not callable(callback):
+            raise TypeError(f"callbacks: expected callables that take a RoundEvent, got {callback!r}")
+    if reasons := list(chosen.refusals(problem)):
+        raise IncompatibleError(f"{chosen!r} cannot work on this problem: " + "; ".join(reasons))
+    state = _initial_state(problem, init, seed, threads)
+    if state.solver != chosen:
+        state.solver, state.turns = chosen, {}
+    return _Fit(problem, chosen, state, listed, rounds).run()
+
+
+@attrs.define(eq=False)
+class _Fit:
+    """One call of ``fit``."""
+
+    problem: Problem
+    solver: Solver
+    state: State
+    callbacks: list[Callback]
+    rounds: int
+    history: list[RoundRecord] = attrs.field(factory=list)
+    last: int = attrs.field(init=False)
+    """The number of the last round."""
+
+    def __attrs_post_init__(self) -> None:
+        self.last = self.state.round + self.rounds
+
+    def run(self) -> Model:
+        """Run the rounds."""
+        stopped = self._note(RoundReport(), 0.0)
+        workspace = None if stopped else self.solver.prepare(self.problem, self.state)
+        while self.state.round < self.last and stopped is None:
+            began = time.perf_counter()
+            report = self.solver.round(self.problem, self.state, workspace)
+            seconds = time.perf_counter() - began
+            if not isinstance(report, RoundReport):
+                raise PluginContractError(f"{self.solver!r}.round returned {report!r}, expected a fmfkit RoundReport")
+            self.state.check_against(self.problem)
+            self.state.round += 1
+            stopped = self._note(report, seconds)
+        return Model.of(self.problem, self.state, tuple(self.history), stopped)
+
+    def _note(self, report: RoundReport, seconds: float) -> str | None:
+        """Write a round down and notify the callbacks; return why the fit should stop, if it should."""
+        embeddings, loss = report.embeddings, report.loss
+        if loss is None:
+            embeddings = embeddings or scoring.embed_both(self.problem, self.state)
+            loss = scoring.loss(self.problem, embeddings, self.state.threads)
+        record = _record(self.problem, self.state, loss, report, seconds)
+        if self.history:
+            self.state.record = record
+            _check_finite(self.solver, record)
+        self.history.append(record)
+        event = RoundEvent(self.problem, self.state, record, self.rounds, self.last, embeddings=embeddings)
+        for callback in self.callbacks:
+            callback(event)
+            self.state.check_against(self.problem)
+        return event.stopped
+
+
+def _initial_state(problem: Problem, init: State | Model | float, seed: int, threads: int) -> State:
+    if isinstance(init, Model):
+        init = init.state
+    if isinstance(init, State):
+        init.check_values(problem)
+        state = init.copy_for(problem, threads=threads)
+        state.check_against(problem)
+        return state
+    if isinstance(init, bool) or not isinstance(init, int | float | np.number) or not 0 < init < np.inf:
+        raise ValueError(f"init: expected a scale above 0, a State or a Model, got {init!r}")
+    return State.initial(problem, seed=seed, threads=threads, scale=float(init))
+
+
+def _record(problem: Problem, state: State, loss: float, report: RoundReport, seconds: float) -> RoundRecord:
+    penalty = sum(
+        scoring.penalty(part, state.parameters(side.name), state.threads)
+        for side in problem.sides
+        for part in side.parts
+    )
+    nonzero = np.count_nonzero(state.P) + np.count_nonzero(state.Q)
+    return RoundRecord(
+        round=state.round,
+        loss=loss,
+        penalty=penalty,
+        seconds=seconds,
+        eta=report.eta,
+        sigma=report.sigma,
+        nonzero=float(nonzero) / max(state.P.size + state.Q.size, 1),
+    )
+
+
+def _check_finite(solver: Solver, record: RoundRecord) -> None:
+    if np.isfinite(record.objective):
+        return
+    advice = "scale y and the features down, lower init, raise the penalty's strength, or use dtype='float64'"
+    if hasattr(solver, "learning_rate"):
+        advice = f"lower learning_rate, which is {solver.learning_rate}"
+    raise DivergedError(f"the objective is {record.objective} after round {record.round}: {advice}")
+
+
+__all__ = ["fit"]

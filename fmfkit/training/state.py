@@ -1,0 +1,105 @@
+"""What moves during a fit: the parameters, and where the training stands."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+import attrs
+import numpy as np
+
+from fmfkit.interfaces import Solver
+from fmfkit.problem.problem import Problem
+from fmfkit.training.records import RoundRecord
+from fmfkit.typing import Reals, SideName
+
+
+@attrs.define(eq=False, kw_only=True)
+class State:
+    """The parameters of a model in training, and where the training stands. All else is made from it.
+
+    ``P`` is n × (rank + 1) where queries have a bias, its weights in the last column, else n × rank; ``Q`` likewise.
+    """
+
+    P: Reals
+    Q: Reals
+    seed: int
+    threads: int = 1
+    round: int = 0
+    record: RoundRecord | None = None
+    """The record of the last round: composed solvers look at it."""
+    turns: dict[tuple[int, ...], tuple[int, int]] = attrs.field(factory=dict)
+    """Where composed solvers stand: which of their solvers has its turn, and for how many rounds. A composition is
+    known by its place: () the outermost, (1,) the second solver of that, ..."""
+    place: tuple[int, ...] = ()
+    """The place of the solver that is running."""
+    solver: Solver | None = None
+    """The solver that worked on it last: a fit with an equal one takes its turns up where they were."""
+
+    @classmethod
+    def initial(cls, problem: Problem, *, seed: int, threads: int = 1, scale: float = 0.05) -> State:
+        """Draw the factors from N(0, scale²); biases start at zero."""
+        rng = np.random.default_rng([seed, 0])
+
+        def draw(features: int, bias: bool) -> Reals:
+            W = np.zeros((features, problem.rank + bias), problem.dtype)
+            for part in range(0, features, 4096):  # by parts: no second W in memory
+                rows = W[part : part + 4096, : problem.rank]
+                rows[...] = scale * rng.standard_normal(rows.shape, dtype=problem.dtype)
+            return W
+
+        P = draw(problem.X.cols, problem.query_bias)
+        return cls(P=P, Q=draw(problem.Z.cols, problem.target_bias), seed=seed, threads=threads)
+
+    def rng(self, side: SideName) -> np.random.Generator:
+        """Return the generator for this round and side: a function of the seed, so that a resumed fit goes on alike."""
+        return np.random.default_rng([self.seed, 1, self.round, side == "target"])
+
+    def parameters(self, side: SideName) -> Reals:
+        """Return P for the query side, Q for the target side."""
+        return self.P if side == "query" else self.Q
+
+    def check_against(self, problem: Problem) -> None:
+        """Refuse parameters of another shape, precision or order than ``problem`` needs."""
+        for name, W, features, bias in (
+            ("P", self.P, problem.X.cols, problem.query_bias),
+            ("Q", self.Q, problem.Z.cols, problem.target_bias),
+        ):
+            wanted = (features, problem.rank + bias)
+            if W.shape != wanted:
+                raise ValueError(
+                    f"state.{name} has shape {W.shape}, expected {wanted} "
+                    f"({features} features x rank {problem.rank}{' + bias' if bias else ''})"
+                )
+            if W.dtype != problem.dtype or not W.flags.c_contiguous or not W.flags.writeable:
+                raise ValueError(f"state.{name} must be a writable, C-ordered array of {problem.dtype}, got {W.dtype}")
+
+    def check_values(self, problem: Problem) -> None:
+        """Refuse values that the precision of ``problem`` cannot hold."""
+        for name, W in (("P", self.P), ("Q", self.Q)):
+            if not isinstance(W, np.ndarray):
+                raise TypeError(f"init: {name} must be an array, got {type(W).__name__}")
+            with np.errstate(over="ignore"):
+                if not np.isfinite(W.astype(problem.dtype)).all():
+                    raise ValueError(
+                        f"init: {name} holds values that are NaN, infinite or too large for {problem.dtype}"
+                    )
+
+    def copy_for(self, problem: Problem, **changes: Any) -> State:
+        """Return a copy in the precision of ``problem``, C-ordered, that shares no memory with this one."""
+        P, Q = (np.array(W, dtype=problem.dtype, order="C", copy=True) for W in (self.P, self.Q))
+        return attrs.evolve(self, P=P, Q=Q, turns=dict(self.turns), **changes)
+
+    @contextlib.contextmanager
+    def within(self, index: int) -> Iterator[None]:
+        """Enter the ``index``-th solver of the running composition."""
+        outer = self.place
+        self.place = (*outer, index)
+        try:
+            yield
+        finally:
+            self.place = outer
+
+
+__all__ = ["State"]
