@@ -1,4 +1,4 @@
-"""How accurate models are on real data, with features and without, after the same search for settings."""
+"""``fmfkit bench accuracy``: models on real data, with features and without, after the same search for settings."""
 
 from __future__ import annotations
 
@@ -6,19 +6,62 @@ import time
 from collections.abc import Callable
 
 import attrs
-from fmfkit_bench.real import Real
+import click
+from fmfkit_bench import options
+from fmfkit_bench.data import real
+from fmfkit_bench.data.real import Real
+from fmfkit_bench.results.report import Report
+from fmfkit_bench.results.sections import Cell, Claim, Section, Table
 
-from fmfkit import FMF, Dataset, Negatives
+from fmfkit import FMF
 
 METRICS = {True: "precision@1", False: "rmse"}
-"""By whether data has positives only."""
+"""By whether the data has positives only."""
+COLUMNS = ["model", "metric", "validation", "test", "search s", "training s", "settings"]
+
+
+@attrs.frozen
+class Options:
+    """What the user asks for."""
+
+    files: tuple[str, ...]
+    rank: int
+    seed: int
+    trials: int
+    rounds: int
+    ratio: float
+    threads: int | None
+
+
+@click.command("accuracy")
+@click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False))
+@options.rank
+@options.seed
+@click.option("--trials", default=40, show_default=True, type=click.IntRange(1), help="Settings to try for each model.")
+@options.rounds(50, "Rounds of each trial, at most.")
+@click.option(
+    "--ratio",
+    default=100.0,
+    show_default=True,
+    type=options.POSITIVE,
+    help="Negatives for each pair, where the data has positives only.",
+)
+@options.threads
+@options.reported(Options, "Accuracy on real data")
+def command(given: Options, report: Report) -> None:
+    """Search settings on a part of the training pairs of .npz FILES, train, and measure on their test pairs.
+
+    Models with features are compared with models without. Ratings are judged by the RMSE. Data with positives only is
+    judged by how often the best target is right.
+    """
+    for file in given.files:
+        report.add(measure(real.load(file), given, report.say))
 
 
 @attrs.frozen
 class Outcome:
     """One model on one data set."""
 
-    data: str
     features: bool
     metric: str
     validation: float
@@ -28,51 +71,75 @@ class Outcome:
     search_seconds: float
     train_seconds: float
 
+    @property
+    def label(self) -> str:
+        """What the table calls the model."""
+        return "with features" if self.features else "ids only"
 
-def measure(
-    real: Real, *, rank: int, trials: int, rounds: int, ratio: float, seed: int, threads: int | None,
-    say: Callable[[str], None],
-) -> list[Outcome]:  # fmt: skip
+
+def measure(data: Real, given: Options, say: Callable[[str], None]) -> Section:
     """Search settings on a part of the training pairs, train on all of them, and look at the test part once."""
-    front = FMF(rank=rank, rounds=rounds, seed=seed, threads=threads)
-    if real.positives_only:
-        front = attrs.evolve(
-            front, loss="logistic", scale="uniform", l2=0.3, bias_l2=1.0, negatives=Negatives(ratio=ratio)
-        )
+    front = FMF(rank=given.rank, rounds=given.rounds, seed=given.seed, threads=given.threads)
+    if data.positives_only:
+        front = front.replace(loss="logistic", scale="uniform", l2=0.3, bias_l2=1.0, negatives=given.ratio)
     outcomes = []
-    for features, train, test in ((False, real.plain_train, real.plain_test), (True, real.train, real.test)):
-        outcomes.append(_one(real, front, features, train, test, trials, seed))
-        say(
-            f"{real.name}, {'with' if features else 'without'} features: {outcomes[-1].metric} "
-            f"{outcomes[-1].test:.4f}, {outcomes[-1].settings}"
-        )
-    return outcomes
+    for features in (False, True):
+        outcomes.append(_one(data, front, given, features=features))
+        last = outcomes[-1]
+        say(f"{data.name}, {last.label}: {last.metric} {last.test:.4f}, {_searched(last.settings)}")
+    return _section(data, outcomes, given)
 
 
-def _one(real: Real, front: FMF, features: bool, train: Dataset, test: Dataset, trials: int, seed: int) -> Outcome:
-    metric = METRICS[real.positives_only]
-    part, held_out = real.parts(train, seed)
+def _one(data: Real, front: FMF, given: Options, *, features: bool) -> Outcome:
+    train, test = (data.train, data.test) if features else (data.plain_train, data.plain_test)
+    metric = METRICS[data.positives_only]
+    part, held_out = data.parts(train, given.seed)
     began = time.perf_counter()
-    tuned = front.tune(part, trials=trials, validate=held_out, metric=metric, progress=False)
+    tuned = front.tune(part, trials=given.trials, validate=held_out, metric=metric, progress=False)
     searched = time.perf_counter()
     trained = tuned.best.fit(train, progress=False)
     done = time.perf_counter()
     return Outcome(
-        data=real.name, features=features, metric=metric, validation=tuned.value,
-        test=trained.evaluate(test, metric)[metric], settings=tuned.best, search_seconds=searched - began,
+        features=features,
+        metric=metric,
+        validation=tuned.value,
+        test=trained.evaluate(test, metric)[metric],
+        settings=tuned.best,
+        search_seconds=searched - began,
         train_seconds=done - searched,
-    )  # fmt: skip
+    )
 
 
-def table(outcomes: list[Outcome]) -> str:
-    """Return the outcomes for people."""
-    lines = [f"{'data':22}{'features':>9}  {'metric':12}{'validation':>11}{'test':>9}{'search s':>10}{'train s':>9}"]
-    for one in outcomes:
-        lines.append(
-            f"{one.data:22}{'yes' if one.features else 'no':>9}  {one.metric:12}{one.validation:>11.4f}{one.test:>9.4f}"
-            f"{one.search_seconds:>10.1f}{one.train_seconds:>9.2f}"
-        )
-    return "\n".join(lines)
+def _section(data: Real, outcomes: list[Outcome], given: Options) -> Section:
+    plain, full = outcomes
+    better = full.test > plain.test if data.positives_only else full.test < plain.test
+    rows: list[list[Cell]] = [
+        [
+            one.label,
+            one.metric,
+            one.validation,
+            one.test,
+            one.search_seconds,
+            one.train_seconds,
+            _searched(one.settings),
+        ]
+        for one in outcomes
+    ]
+    about = f"Settings are the best of {given.trials} on a validation part; the test part is looked at once."
+    found = f"{full.metric} {full.test:.4f} with them, {plain.test:.4f} without"
+    return Section(
+        data.name,
+        data.name,
+        about,
+        tables=[Table(f"{data.name}: models", COLUMNS, rows)],
+        claims=[Claim("features help", data.name, better, found)],
+    )
 
 
-__all__ = ["Outcome", "measure", "table"]
+def _searched(settings: FMF) -> str:
+    """Return the settings that the search chose."""
+    numbers = {name: getattr(settings, name) for name in ("rounds", "l2", "bias_l2", "growth", "balance")}
+    return ", ".join(f"{name} {value:.3g}" for name, value in (numbers | dict(settings.strengths)).items())
+
+
+__all__ = ["Outcome", "command", "measure"]

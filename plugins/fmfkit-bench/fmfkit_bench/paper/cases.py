@@ -9,45 +9,21 @@ from typing import Any, Literal
 import attrs
 import numpy as np
 import scipy.sparse as sp
-from fmfkit_bench import real, shapes
-from fmfkit_bench.shapes import Pairs
+from fmfkit_bench import core
+from fmfkit_bench.core import HISTORY, INDICATOR, Given, Strengths
+from fmfkit_bench.data import real, shapes
+from fmfkit_bench.data.pairs import Blocks, Pairs
+from fmfkit_bench.paper.penalties import ALL, PENALTIES, PLAIN, POSITIVES, RATINGS
 from numpy.typing import NDArray
 
-from fmfkit import Dataset, Model, Problem, metrics, regularizers
-from fmfkit.data import Encoder
+from fmfkit import Model, Problem, metrics
 
 Kind = Literal["ratings", "links", "tags"]
-Blocks = dict[str, sp.csr_array]
 Scorer = Callable[[NDArray[np.int32], NDArray[np.int32]], NDArray[Any]]
 """Gives scores of queries and targets."""
 
 NEGATIVES = 14.0
 """Pairs drawn for each positive of data that has positives only."""
-PLAIN, ALL = "MF", "FMF"
-"""What a model is called that knows ids only, and one that knows all features."""
-
-
-@attrs.frozen
-class Penalty:
-    """The strengths of a model's penalty, as ``fmfkit.FMF`` takes them."""
-
-    l2: float
-    """Of factors."""
-    bias_l2: float
-    P: Mapping[str, float] = attrs.field(factory=dict)
-    Q: Mapping[str, float] = attrs.field(factory=dict)
-    """What l2 is multiplied by, block by block."""
-    scale: Literal["observations", "uniform"] = "observations"
-
-    @property
-    def regularizer(self) -> regularizers.Regularization:
-        """The penalty of a problem."""
-        bias = regularizers.ElasticNet(l2=self.bias_l2, scale="uniform")
-        factors = regularizers.ElasticNet(l2=self.l2, scale=self.scale)
-        return regularizers.Regularization(
-            P=attrs.evolve(factors, blocks=self.P), Q=attrs.evolve(factors, blocks=self.Q),
-            query_bias=bias, target_bias=bias,
-        )  # fmt: skip
 
 
 @attrs.frozen(eq=False, kw_only=True)
@@ -65,7 +41,7 @@ class Case:
     subsets: Mapping[str, Mapping[str, tuple[str, ...]]]
     """Models to compare, by name: which blocks of X and of Z they know."""
     loss: str
-    penalties: Mapping[str, Penalty]
+    penalties: Mapping[str, Strengths]
     """By model."""
     rate: float
     """The learning rate at which stochastic gradient descent is tried first."""
@@ -78,18 +54,22 @@ class Case:
         """What models are judged by, the one that decides first."""
         return {"ratings": ("RMSE",), "links": ("MAP@1", "MAP@3", "MAP@5"), "tags": ("MAP", "P@1", "P@3")}[self.kind]
 
-    def better(self, a: float, b: float) -> bool:
-        """Tell whether one value of a metric is better than another."""
-        return a < b if self.kind == "ratings" else a > b
+    @property
+    def larger(self) -> bool:
+        """Whether larger values of the metrics are better."""
+        return self.kind != "ratings"
 
     def problem(self, rank: int, model: str = ALL) -> Problem:
         """Return the training problem of one of the models."""
         chosen = self.subsets[model]
-        return Problem.from_coo(
-            self.train.query, self.train.target, self.train.score, shape=self.shape, rank=rank, loss=self.loss,
-            X=_only(self.X, chosen["X"]), Z=_only(self.Z, chosen["Z"]),
-            regularizer=self.penalties[model].regularizer,
-        )  # fmt: skip
+        return Given(
+            pairs=self.train,
+            shape=self.shape,
+            X=_only(self.X, chosen["X"]),
+            Z=_only(self.Z, chosen["Z"]),
+            loss=self.loss,
+            penalty=self.penalties[model].penalty(),
+        ).problem(rank)
 
     def measure(self, model: Model) -> dict[str, float]:
         """Return the metrics of a model on the test pairs."""
@@ -99,10 +79,10 @@ class Case:
         return self._of_scores(model.score)
 
     def popularity(self) -> dict[str, float]:
-        """Return the metrics of a model that knows targets by their training pairs only: mean score, or how many."""
-        total = np.bincount(self.train.target, self.train.score, self.shape[1])
+        """Return the metrics of a model that knows targets by their training pairs only: mean rating, or how many."""
+        total = np.bincount(self.train.target, self.train.y, self.shape[1])
         if self.kind == "ratings":
-            mean, few = float(self.train.score.mean()), 5.0
+            mean, few = float(self.train.y.mean()), 5.0
             known = (total + few * mean) / (np.bincount(self.train.target, minlength=self.shape[1]) + few)
             return self._of_scores(lambda query, target: known[target])
         if self.kind == "links":
@@ -113,12 +93,12 @@ class Case:
     @property
     def _tagged(self) -> NDArray[np.int32]:
         """The queries of the test part that have a positive."""
-        return np.unique(self.test.query[self.test.score > 0])
+        return np.unique(self.test.query[self.test.y > 0])
 
     def _of_ranking(self, ranked: NDArray[Any], rows: NDArray[np.int32]) -> dict[str, float]:
         """Judge rankings of all targets."""
-        positive = self.test.only(self.test.score > 0)
-        ones = np.ones(len(positive.query), np.float32)
+        positive = self.test.only(self.test.y > 0)
+        ones = np.ones(len(positive), np.float32)
         relevant = sp.csr_array((ones, (positive.query, positive.target)), shape=self.shape)
         ranking = metrics.Ranking.of(ranked, relevant[rows])
         return {"MAP": ranking.map(), "P@1": ranking.precision(1), "P@3": ranking.precision(3)}
@@ -127,15 +107,15 @@ class Case:
         """Judge scores of the test pairs; of links, rank by them what each query was asked."""
         score = np.asarray(scorer(self.test.query, self.test.target), np.float64)
         if self.kind == "ratings":
-            return {"RMSE": metrics.rmse(self.test.score, score)}
+            return {"RMSE": metrics.rmse(self.test.y, score)}
         ranking = ranked_among_asked(self.test, score)
         return {f"MAP@{k}": ranking.map(k) for k in (1, 3, 5)}
 
 
 def ranked_among_asked(test: Pairs, score: NDArray[np.float64], ranks: int = 5) -> metrics.Ranking:
-    """Rank the pairs of each query by score, as the KDD Cup did, and tell which of the first ones are positive."""
-    order = np.lexsort((test.score > 0, -score, test.query))  # of equal scores, negatives first
-    query, hit = test.query[order], test.score[order] > 0
+    """Rank the pairs of each query by score, as the KDD Cup did, and note which of the first ones are positive."""
+    order = np.lexsort((test.y > 0, -score, test.query))  # of equal scores, negatives first
+    query, hit = test.query[order], test.y[order] > 0
     _, row, counts = np.unique(query, return_inverse=True, return_counts=True)
     place = np.arange(len(query)) - np.repeat(np.cumsum(counts) - counts, counts)
     hits = np.zeros((len(counts), ranks), bool)
@@ -159,9 +139,15 @@ def _ratings(title: str, sets: tuple[int, int], rounds: int) -> Callable[[shapes
         X, Z = shape.X or {}, shape.Z
         plain = {"X": ("user",), "Z": ("track",) if Z else ()}
         return _case(
-            shape, title=title, kind="ratings", sets=sets, rounds=rounds, train=shape.train, test=shape.test,
+            shape,
+            title=title,
+            kind="ratings",
+            sets=sets,
+            rounds=rounds,
+            train=shape.train,
+            test=shape.test,
             subsets={PLAIN: plain, ALL: {"X": tuple(X), "Z": tuple(Z or ())}},
-        )  # fmt: skip
+        )
 
     return make
 
@@ -175,14 +161,19 @@ def _links(shape: shapes.Shape, scale: float, seed: int) -> Case:
     test = (mine < 0.07) | ((mine < 0.1) & (rng.random(len(mine), np.float32) < 0.5))
     category = {"Z": ("celebrity", "category")}
     return _case(
-        shape, title="Tencent Weibo", kind="links", sets=(500, 5000), rounds=5, train=together.only(~test),
+        shape,
+        title="Tencent Weibo",
+        kind="links",
+        sets=(500, 5000),
+        rounds=5,
+        train=together.only(~test),
         test=together.only(test),
         subsets={
             PLAIN: {"X": ("user",), "Z": ("celebrity",)},
             "FMF-SNS": {"X": ("user", "social"), "Z": ("celebrity",)},
             ALL: {"X": ("user", "social", "profile"), **category},
         },
-    )  # fmt: skip
+    )
 
 
 TEST_IMAGES = 10_000
@@ -191,61 +182,47 @@ TEST_IMAGES = 10_000
 def _tags(shape: shapes.Shape, scale: float, seed: int) -> Case:
     """Hold out whole images; the tags that an image has are its positives, others are drawn from all tags."""
     positive = _together(shape)
-    positive = positive.only(positive.score > 0)
+    positive = positive.only(positive.y > 0)
     images = np.unique(positive.query)
     count = min(max(round(TEST_IMAGES * scale), 500), len(images) // 5)
     new = np.zeros(shape.queries, bool)
     new[np.random.default_rng([seed, 2]).choice(images, count, replace=False)] = True
     test = new[positive.query]
-    drawn = Dataset.of({"q": positive.query[~test], "t": positive.target[~test], "s": positive.score[~test]})
+    known = positive.only(~test)
+    drawn = core.dataset({"query": known.query, "target": known.target, "score": known.y})
     drawn = drawn.with_negatives(NEGATIVES, seed=seed)
     return _case(
-        shape, title="Flickr", kind="tags", sets=(50, 500), rounds=7, train=_by_row_number(drawn),
+        shape,
+        title="Flickr",
+        kind="tags",
+        sets=(50, 500),
+        rounds=7,
+        train=core.pairs_by_id(drawn),
         test=positive.only(test),
         subsets={ALL: {"X": ("words",), "Z": ()}},
-    )  # fmt: skip
+    )
 
 
 def _case(shape: shapes.Shape, **rest: Any) -> Case:
     return Case(
-        name=shape.name, shape=(shape.queries, shape.targets), X=shape.X, Z=shape.Z, loss=shape.loss,
-        penalties=PENALTIES[shape.name], rate=shape.rate, **rest,
-    )  # fmt: skip
+        name=shape.name,
+        shape=shape.size,
+        X=shape.X,
+        Z=shape.Z,
+        loss=shape.loss,
+        penalties=PENALTIES[shape.name],
+        rate=shape.rate,
+        **rest,
+    )
 
 
 def _together(shape: shapes.Shape) -> Pairs:
     """Return all pairs, in the order of their queries."""
     query = np.concatenate([shape.train.query, shape.test.query])
     order = np.argsort(query, kind="stable")
-    both = [np.concatenate([getattr(p, part) for p in (shape.train, shape.test)]) for part in ("target", "score")]
+    both = [np.concatenate([getattr(p, part) for p in (shape.train, shape.test)]) for part in ("target", "y")]
     return Pairs(query[order], both[0][order], both[1][order])
 
-
-def _by_row_number(data: Dataset) -> Pairs:
-    """Return pairs whose ids are row numbers."""
-    query, target = data.queries.ids.at(data.query), data.targets.ids.at(data.target)
-    return Pairs(np.asarray(query, np.int32), np.asarray(target, np.int32), data.score.astype(np.float32))
-
-
-PENALTIES: dict[str, dict[str, Penalty]] = {
-    "yahoo": {
-        PLAIN: Penalty(0.12, 0.6),
-        ALL: Penalty(0.14, 1.0, {"implicit": 100.0}, {"track": 3.6, "album": 1.6}),
-    },
-    "weibo": {
-        PLAIN: Penalty(0.03, 0.8),
-        "FMF-SNS": Penalty(0.049, 0.4, {"user": 2.2}, {"celebrity": 0.4}),
-        ALL: Penalty(0.08, 3.0, {"user": 9.0, "profile": 0.2}),
-    },
-    "flickr": {ALL: Penalty(0.018, 20.0)},
-    "ml10m": {
-        PLAIN: Penalty(0.12, 20.0),
-        ALL: Penalty(30.0, 20.0, {"user": 30.0, "implicit": 2.0}, scale="uniform"),
-    },
-}
-"""Found by a small search for each model on data of another seed."""
-RATINGS, POSITIVES = Penalty(0.5, 5.0), Penalty(0.3, 1.0, scale="uniform")
-"""For real data: what ``fmfkit.FMF`` begins with."""
 
 MAKERS: dict[str, Callable[[shapes.Shape, float, int], Case]] = {
     "yahoo": _ratings("Yahoo! Music", (5000, 50000), rounds=5),
@@ -265,25 +242,30 @@ def of_file(path: str | os.PathLike[str], seed: int) -> Case:
         train = train.with_negatives(NEGATIVES, seed=seed)
     if kind == "links":
         test = test.with_negatives(20.0, seed=seed, known=data.train)
-    encoder = Encoder.learn(data.train)
-    X, Z = encoder.features(data.train)
-    ids = {"X": tuple(encoder.queries.indicators()), "Z": tuple(encoder.targets.indicators())}
+    X, Z = core.features_of(data.train)
     every = {"X": tuple(X), "Z": tuple(Z)}
+    ids = {side: tuple(name for name in names if name == INDICATOR) for side, names in every.items()}
     subsets = {PLAIN: ids, ALL: every}
     if kind == "tags":
         del subsets[PLAIN]
-    elif kind == "links" and data.train.implicit:
-        subsets = {PLAIN: ids, "FMF-SNS": {"X": (*ids["X"], "implicit"), "Z": ids["Z"]}, ALL: every}
+    elif kind == "links" and core.has_history(data.train):
+        subsets = {PLAIN: ids, "FMF-SNS": {"X": (*ids["X"], HISTORY), "Z": ids["Z"]}, ALL: every}
     return Case(
-        name=data.name, title=data.name, kind=kind, shape=train.shape, train=_pairs(train), test=_pairs(test), X=X, Z=Z,
-        subsets=subsets, loss="square" if kind == "ratings" else "logistic",
-        penalties=dict.fromkeys(subsets, RATINGS if kind == "ratings" else POSITIVES), rate=0.01,
-        sets=(50, 500), rounds=12,
-    )  # fmt: skip
-
-
-def _pairs(data: Dataset) -> Pairs:
-    return Pairs(data.query, data.target, data.score.astype(np.float32))
+        name=data.name,
+        title=data.name,
+        kind=kind,
+        shape=train.shape,
+        train=core.pairs_of(train),
+        test=core.pairs_of(test),
+        X=X,
+        Z=Z,
+        subsets=subsets,
+        loss="square" if kind == "ratings" else "logistic",
+        penalties=dict.fromkeys(subsets, RATINGS if kind == "ratings" else POSITIVES),
+        rate=0.01,
+        sets=(50, 500),
+        rounds=12,
+    )
 
 
 __all__ = ["ALL", "PLAIN", "Case", "generated", "of_file"]

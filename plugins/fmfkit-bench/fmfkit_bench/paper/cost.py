@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
-
-import attrs
 import numpy as np
-from fmfkit_bench import growth
 from fmfkit_bench.paper.cases import Case
 from fmfkit_bench.paper.lab import Lab
-from fmfkit_bench.sections import Cell, Claim, Section, Table
+from fmfkit_bench.results.sections import Cell, Claim, Section, Table
+from fmfkit_bench.speed import growth
 
 ROUNDS = 2
 MOST = 1.1
@@ -23,34 +20,28 @@ def run(lab: Lab) -> Section:
     for case in lab.tasks:
         slopes = growth.exponents(_sizes(lab, case), lab.threads, ROUNDS, lab.say)
         rows.append([case.title, *slopes.values()])
-        told = ", ".join(f"{quantity} {slope:.2f}" for quantity, slope in slopes.items())
+        found = ", ".join(f"{quantity} {slope:.2f}" for quantity, slope in slopes.items())
         claims.append(
             Claim(
                 "cost is at most linear",
                 case.title,
                 max(slopes.values()) <= MOST,
-                f"exponents of a round's time: {told}",
+                f"exponents of a round's time: {found}",
             )
         )
     return Section(
-        "cost", "Cost of a round",
+        "cost",
+        "Cost of a round",
         "The slope of log time over log size, where one thing grows alone: pairs |O|, values of the queries' features "
         "‖X‖₀, rank d. One is linear; less, where part of the cost is something else.",
         tables=[Table("Exponents", ["data", *growth.QUANTITIES], rows)],
         claims=claims,
-    )  # fmt: skip
+    )
 
 
 def _sizes(lab: Lab, case: Case) -> growth.Sizes:
-    rng = np.random.default_rng(lab.seed)
-    drawn = rng.random(len(case.train.query), np.float32)
-    sampled = {part: attrs.evolve(case, train=case.train.only(drawn < part)) for part in growth.PARTS}
-    thin = {part: attrs.evolve(case, X=growth.thinned(case.X, part)) for part in growth.PARTS}
-    return {
-        "|O|": [(part, partial(sampled[part].problem, lab.rank)) for part in growth.PARTS],
-        "‖X‖₀": [(part, partial(thin[part].problem, lab.rank)) for part in growth.PARTS],
-        "d": [(rank, partial(case.problem, rank)) for rank in (lab.rank // 4, lab.rank // 2, lab.rank)],
-    }
+    draws = np.random.default_rng(lab.seed).random(len(case.train), np.float32)
+    return growth.sizes(case, draws, (lab.rank // 4, lab.rank // 2, lab.rank), lab.rank)
 
 
 __all__ = ["run"]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from fmfkit_bench.paper.cases import ALL, PLAIN, Case
-from fmfkit_bench.paper.lab import BLOCK, Curve, Lab, parallel
-from fmfkit_bench.sections import Cell, Claim, Figure, Line, Panel, Section, Table
+from fmfkit_bench.paper.cases import Case
+from fmfkit_bench.paper.lab import PANEL, Curve, Lab, parallel
+from fmfkit_bench.paper.penalties import ALL, PLAIN
+from fmfkit_bench.results.sections import Cell, Claim, Figure, Line, Panel, Section, Table
+
+from fmfkit.search import better
 
 PERCENT = 100.0
 
@@ -17,18 +20,21 @@ def run(lab: Lab) -> Section:
     if ratings:
         figures.append(
             Figure(
-                "test-rmse", "Test RMSE by round: popularity, matrix factorization (MF), and feature-based (FMF).",
+                "test-rmse",
+                "Test RMSE by round: popularity, matrix factorization (MF), and feature-based (FMF).",
                 [_panel(case, trained[case.name]) for case in ratings],
             )
-        )  # fmt: skip
+        )
     return Section(
-        "features", "Usefulness of features",
+        "features",
+        "Usefulness of features",
         "Models that know ids only (MF), some features or all (FMF), against the popularity of targets; each at the "
         "round that is best on the test part, as in the paper. Links: each query's own test pairs are ranked. Tags: "
         "all tags are ranked for images that training has not seen.",
-        tables=[_table(case, trained[case.name]) for case in lab.tasks], figures=figures,
+        tables=[_table(case, trained[case.name]) for case in lab.tasks],
+        figures=figures,
         claims=[_claim(case, trained[case.name]) for case in lab.tasks],
-    )  # fmt: skip
+    )
 
 
 def _trained(lab: Lab, case: Case) -> dict[tuple[str, str], Curve]:
@@ -37,7 +43,7 @@ def _trained(lab: Lab, case: Case) -> dict[tuple[str, str], Curve]:
     return {
         (model, by): lab.curve(case, by, model)
         for model in case.subsets
-        for by in (("L2M",) if model == PLAIN else ("L2M", small, BLOCK) if model == ALL else ("L2M", small))
+        for by in (("L2M",) if model == PLAIN else ("L2M", small, PANEL) if model == ALL else ("L2M", small))
     }
 
 
@@ -78,12 +84,12 @@ def _claim(case: Case, trained: dict[tuple[str, str], Curve]) -> Claim:
         if by == "L2M":  # which all models are trained by
             best[model] = curve.metrics[name][curve.best(case)]
     others = [value for model, value in best.items() if model != ALL]
-    told = ", ".join(f"{model} {value:.4f}" for model, value in best.items())
+    found = ", ".join(f"{model} {value:.4f}" for model, value in best.items())
     return Claim(
         "features help",
         case.title,
-        all(case.better(best[ALL], value) for value in others),
-        f"best {name} by L2M: {told}",
+        all(better(best[ALL], value, larger=case.larger) for value in others),
+        f"best {name} by L2M: {found}",
     )
 
 

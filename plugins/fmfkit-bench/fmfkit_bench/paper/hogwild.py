@@ -1,4 +1,4 @@
-"""The table "PL2M versus Hogwild!", with the grouped SGD and the block solver beside them."""
+"""The table "PL2M versus Hogwild!", with the grouped SGD and the panel solver beside them."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from collections.abc import Callable
 
 import attrs
 import numpy as np
+from fmfkit_bench import core
+from fmfkit_bench.data.pairs import Pairs
 from fmfkit_bench.paper.cases import Case
-from fmfkit_bench.paper.lab import BLOCK, Curve, Lab, parallel
-from fmfkit_bench.sections import Cell, Claim, Section, Table
-from fmfkit_bench.shapes import Pairs
+from fmfkit_bench.paper.lab import PANEL, Curve, Lab, Training, parallel
+from fmfkit_bench.results.sections import Cell, Claim, Section, Table
 
-from fmfkit import Problem, RoundEvent, Solver, fit, solvers
+from fmfkit import Problem, RoundEvent, Solver, fit
 from fmfkit.errors import DivergedError
 
 RATES = (0.3, 1.0, 3.0, 10.0)
@@ -24,7 +25,7 @@ Maker = Callable[[float], Solver]
 
 
 def run(lab: Lab) -> Section:
-    """Train by each, on the smaller tasks, and tell when the test error is best."""
+    """Train by each, on the smaller tasks, and note when the test error is best."""
     rows: list[list[Cell]] = []
     claims = []
     for case in lab.small:
@@ -39,27 +40,29 @@ def run(lab: Lab) -> Section:
             rows.append([case.title, by, curve.seconds_per_round, best, sum(curve.seconds[: best + 1]), metric, value])
         claims.append(_claim(case, curves))
     return Section(
-        "hogwild", "PL2M versus Hogwild!",
-        f"All on {lab.threads} threads, on smaller tasks than those above: Hogwild! makes both embeddings anew for "
+        "hogwild",
+        "PL2M versus Hogwild!",
+        f"All on {lab.threads} threads, on smaller tasks than those above: Hogwild! computes both embeddings again for "
         "every pair. The grouped SGD shares a query's embedding among its pairs. Learning rates are chosen on a part "
-        "of the training pairs. A best round that is the last one may not be the end of it.",
+        "of the training pairs. A best round that is the last one may not be the best possible.",
         tables=[
             Table(
                 "To the best test value",
-                ["data", "method", "s/round", "rounds", "seconds", "metric", "test value"], rows,
+                ["data", "method", "s/round", "rounds", "seconds", "metric", "test value"],
+                rows,
             )
         ],
         claims=claims,
-    )  # fmt: skip
+    )
 
 
 def _curves(lab: Lab, case: Case) -> dict[str, Curve]:
     problem = lab.problem(case)
     rounds = lab.rounds or case.rounds
-    curves = {by: lab.curve(case, by) for by in (parallel(case.sets[0]), BLOCK)}
+    curves = {by: lab.curve(case, by) for by in (parallel(case.sets[0]), PANEL)}
     makers: dict[str, Maker] = {
-        "Hogwild!": lambda rate: solvers.Hogwild(learning_rate=rate, decay=0.9),
-        "grouped SGD": lambda rate: solvers.SGD(learning_rate=rate, decay=0.9),
+        "Hogwild!": lambda rate: core.hogwild(rate, decay=0.9),
+        "grouped SGD": lambda rate: core.grouped_sgd(rate, decay=0.9),
     }
     for by, make in makers.items():
         rate = _rate(lab, case, make, case.rate / 10 if by == "Hogwild!" else case.rate)
@@ -71,7 +74,8 @@ def _trained(lab: Lab, case: Case, problem: Problem, make: Maker, rate: float, r
     """Train at a rate, or a lower one where that diverges after all."""
     while True:
         try:
-            curve = lab.train(case, problem, make(rate), rounds, seed=lab.seed)
+            how = Training(problem=problem, solver=make(rate), rounds=rounds, seed=lab.seed)
+            curve = lab.train(case, how)
         except DivergedError:
             if rate < 1e-6:  # the rate is not to blame
                 raise
@@ -83,7 +87,7 @@ def _trained(lab: Lab, case: Case, problem: Problem, make: Maker, rate: float, r
 
 def _rate(lab: Lab, case: Case, make: Maker, first: float) -> float:
     """Return the learning rate with the least loss on a tenth of the training pairs after some rounds."""
-    held_out = np.random.default_rng([lab.seed, 4]).random(len(case.train.query)) < 0.1
+    held_out = np.random.default_rng([lab.seed, 4]).random(len(case.train)) < 0.1
     part = attrs.evolve(case, train=case.train.only(~held_out))
     rest = case.train.only(held_out)
     problem = part.problem(lab.rank)
@@ -97,7 +101,7 @@ def _loss(lab: Lab, problem: Problem, solver: Solver, rest: Pairs) -> float:
 
     def note(event: RoundEvent) -> None:
         score = event.model().score(rest.query, rest.target)
-        y = rest.score.astype(score.dtype)
+        y = rest.y.astype(score.dtype)
         found.append(float(np.mean(problem.loss.value(score, y))))
 
     try:
@@ -111,11 +115,12 @@ def _claim(case: Case, curves: dict[str, Curve]) -> Claim:
     mine, theirs = curves[parallel(case.sets[0])], curves["Hogwild!"]
     seconds = [sum(curve.seconds[: curve.best(case) + 1]) for curve in (mine, theirs)]
     return Claim(
-        "PL2M's rounds are faster than Hogwild!'s, and so is the way to its best", case.title,
+        "PL2M's rounds are faster than Hogwild!'s, and so is the way to its best",
+        case.title,
         mine.seconds_per_round < theirs.seconds_per_round and seconds[0] < seconds[1],
         f"a round {theirs.seconds_per_round / mine.seconds_per_round:.1f}x, to the best test value "
         f"{seconds[1] / max(seconds[0], 1e-9):.1f}x",
-    )  # fmt: skip
+    )
 
 
 __all__ = ["run"]

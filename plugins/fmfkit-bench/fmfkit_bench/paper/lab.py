@@ -6,21 +6,24 @@ import statistics
 from collections.abc import Callable, Sequence
 
 import attrs
+from fmfkit_bench import core
 from fmfkit_bench.paper import cases
-from fmfkit_bench.paper.cases import ALL, Case
+from fmfkit_bench.paper.cases import Case
+from fmfkit_bench.paper.penalties import ALL
 
-from fmfkit import Problem, Quantiles, RoundEvent, Solver, fit, schedulers, solvers
+from fmfkit import Problem, Quantiles, RoundEvent, Solver, fit, schedulers
+from fmfkit.search import best_place
 
-BLOCK = "block solver"
+PANEL = "panel solver"
 
 
 def method(name: str) -> Solver:
     """Return the solver that a label names: "L2M", "PL2M-500" (|S| = 500), or fmfkit's default."""
     if name == "L2M":
-        return solvers.L2M()
-    if name == BLOCK:
-        return solvers.PL2M()
-    return solvers.PL2M(block=1, scheduler=schedulers.RandomPartition(set_size(name)))
+        return core.l2m()
+    if name == PANEL:
+        return core.panel()
+    return core.pl2m(schedulers.RandomPartition(set_size(name)))
 
 
 def set_size(name: str) -> int:
@@ -64,12 +67,21 @@ class Curve:
 
     def best(self, case: Case) -> int:
         """Return the round with the best test value of the metric that decides."""
-        values = self.metrics[case.metrics[0]]
-        chosen = 0
-        for k, value in enumerate(values):
-            if case.better(value, values[chosen]):
-                chosen = k
-        return chosen
+        return best_place(self.metrics[case.metrics[0]], larger=case.larger)
+
+
+@attrs.frozen(eq=False, kw_only=True)
+class Training:
+    """How a model is trained."""
+
+    problem: Problem
+    solver: Solver
+    rounds: int
+    seed: int
+    threads: int | None = None
+    """None takes those of the lab."""
+    judged: bool = True
+    """Whether test metrics are measured after each round."""
 
 
 @attrs.define
@@ -94,7 +106,8 @@ class Lab:
         key = (id(case), by, model, seed)
         if key not in self._curves:
             rounds = self.rounds or case.rounds
-            self._curves[key] = self.train(case, self.problem(case, model), method(by), rounds, seed=seed)
+            how = Training(problem=self.problem(case, model), solver=method(by), rounds=rounds, seed=seed)
+            self._curves[key] = self.train(case, how)
             last = self._curves[key]
             self.say(
                 f"{case.title}, {model} by {by}: {last.seconds_per_round:.3f} s a round, "
@@ -108,16 +121,12 @@ class Lab:
             self._problems[id(case)] = (model, case.problem(self.rank, model))
         return self._problems[id(case)][1]
 
-    def train(
-        self, case: Case, problem: Problem, solver: Solver, rounds: int, *, seed: int, threads: int | None = None,
-        judged: bool = True,
-    ) -> Curve:  # fmt: skip
+    def train(self, case: Case, how: Training) -> Curve:
         """Train once, and remember nothing."""
         curve = Curve()
-        fit(
-            problem, solver=solver, rounds=rounds, seed=seed, threads=threads or self.threads,
-            callbacks=curve.watch(case if judged else None),
-        )  # fmt: skip
+        watch = curve.watch(case if how.judged else None)
+        threads = how.threads or self.threads
+        fit(how.problem, solver=how.solver, rounds=how.rounds, seed=how.seed, threads=threads, callbacks=watch)
         return curve
 
     def of_kind(self, kind: cases.Kind) -> list[Case]:
@@ -125,4 +134,4 @@ class Lab:
         return [case for case in self.tasks if case.kind == kind]
 
 
-__all__ = ["BLOCK", "Curve", "Lab", "method", "parallel"]
+__all__ = ["PANEL", "Curve", "Lab", "Training", "method", "parallel"]

@@ -6,7 +6,7 @@ import statistics
 
 from fmfkit_bench.paper.cases import Case
 from fmfkit_bench.paper.lab import Lab, parallel
-from fmfkit_bench.sections import Cell, Claim, Section, Table
+from fmfkit_bench.results.sections import Cell, Claim, Section, Table
 
 SEEDS = 4
 WITHIN = 2.0
@@ -27,21 +27,25 @@ def run(lab: Lab) -> Section:
         worse = mean if case.kind == "ratings" else -mean
         claims.append(
             Claim(
-                "PL2M's test error is L2M's, within noise over seeds, or better", case.title, worse <= WITHIN * error,
+                "PL2M's test error is L2M's, within noise over seeds, or better",
+                case.title,
+                worse <= WITHIN * error,
                 f"{name}: {mean:+.5f} against L2M, standard error {error:.5f} over {len(mine)} seeds",
             )
-        )  # fmt: skip
+        )
     return Section(
-        "seeds", "PL2M versus L2M in test error",
+        "seeds",
+        "PL2M versus L2M in test error",
         f"Both from {SEEDS} starts, each at its best round. The tasks are smaller than those above.",
         tables=[
             Table(
                 "Mean of the best test values over seeds",
-                ["data", "metric", "L2M", "PL2M", "difference", "standard error"], rows,
+                ["data", "metric", "L2M", "PL2M", "difference", "standard error"],
+                rows,
             )
         ],
         claims=claims,
-    )  # fmt: skip
+    )
 
 
 def _best(lab: Lab, case: Case, by: str) -> list[float]:

@@ -3,81 +3,106 @@
 from __future__ import annotations
 
 import tempfile
-import time
 from pathlib import Path
 
+import attrs
 import click
-from fmfkit_bench import pages, real, sections, shapes
-from fmfkit_bench.peers import hooks, race
+from fmfkit_bench import core, options
+from fmfkit_bench.data import real, shapes
+from fmfkit_bench.peers.race import Race
+from fmfkit_bench.peers.registry import Registry
+from fmfkit_bench.peers.search import Limits
 from fmfkit_bench.peers.worker import Job
-from fmfkit_bench.sections import Results, Section
+from fmfkit_bench.results.report import Report
 
-import fmfkit
+
+@attrs.frozen(kw_only=True)
+class Options:
+    """What the user asks for."""
+
+    files: tuple[Path, ...]
+    shapes: tuple[str, ...]
+    scale: float
+    peers: tuple[str, ...]
+    rank: int
+    threads: int | None
+    seed: int
+    rounds: int
+    trials: int
+    budget: float
+    limit: float
+
+    def job(self) -> Job:
+        """Return what is the same for all systems and data."""
+        return Job(
+            system="",
+            data="",
+            rank=self.rank,
+            threads=self.threads or core.all_threads(),
+            seed=self.seed,
+            rounds=self.rounds,
+            limits=Limits(self.trials, self.budget),
+        )
 
 
 @click.command("peers")
 @click.argument("files", nargs=-1, type=click.Path(exists=True, path_type=Path))
 @click.option(
-    "--shape", "names", multiple=True, type=click.Choice(["ml10m", "yahoo"]),
-    help="Generated data beside the FILES; may be given more than once.",
-)  # fmt: skip
-@click.option(
-    "--scale",
-    default=0.1,
-    show_default=True,
-    type=click.FloatRange(0, 1, min_open=True),
-    help="Size of generated data.",
+    "--shape",
+    "shapes",
+    multiple=True,
+    type=click.Choice(["ml10m", "yahoo"]),
+    help="Generated data besides the FILES; may be given more than once.",
 )
-@click.option("--peer", "wanted", multiple=True, help="Only these systems, and fmfkit; all by default.")
-@click.option("--rank", default=64, show_default=True, type=click.IntRange(1), help="Latent dimensions.")
-@click.option("--threads", type=click.IntRange(1, 1024), help="Threads; all processors by default.")
-@click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Seed of splits and training.")
-@click.option("--rounds", default=50, show_default=True, type=click.IntRange(1), help="Rounds of a training, at most.")
+@options.scale(0.1, "Size of generated data.")
+@click.option("--peer", "peers", multiple=True, help="Only these systems, and fmfkit; all by default.")
+@options.rank
+@options.threads
+@options.seed
+@options.rounds(50, "Rounds of a training, at most.")
 @click.option("--trials", default=20, show_default=True, type=click.IntRange(1), help="Settings that each may try.")
+@click.option("--budget", default=120.0, show_default=True, type=options.POSITIVE, help="Seconds that each may search.")
 @click.option(
-    "--budget", default=120.0, show_default=True, type=click.FloatRange(0, min_open=True),
-    help="Seconds that each may search.",
-)  # fmt: skip
-@click.option(
-    "--limit", default=900.0, show_default=True, type=click.FloatRange(0, min_open=True),
-    help="Seconds after which a process is ended.",
-)  # fmt: skip
-@click.option("--json", "path", type=click.Path(dir_okay=False, writable=True), help="Also write the results here.")
-def command(
-    files: tuple[Path, ...], names: tuple[str, ...], scale: float, wanted: tuple[str, ...], rank: int,
-    threads: int | None, seed: int, rounds: int, trials: int, budget: float, limit: float, path: str | None,
-) -> None:  # fmt: skip
-    """Run fmfkit and other systems on FILES: error, time, memory, whether runs agree.
+    "--limit", default=900.0, show_default=True, type=options.POSITIVE, help="Seconds after which a process is ended."
+)
+@options.reported(Options, "Beside other systems")
+def command(given: Options, report: Report) -> None:
+    """Run fmfkit and other systems on FILES: error, time, memory, and whether runs agree.
 
     FILES are .npz files, tables of pairs, .feature files of SVDFeature, or MovieLens folders. Every system searches its
     settings on the same validation part with the same budget, and then trains twice on all training pairs, in processes
     of its own. Install the others with ``fmfkit-bench[peers]``, or some of them; those that are absent are skipped.
     """
-    if not files and not names:
+    if not given.files and not given.shapes:
         raise click.UsageError("give FILES, or generated data with --shape")
-    peers = list(hooks.known())
-    if unknown := sorted(set(wanted) - set(peers)):
-        raise click.BadParameter(f"there is no {unknown[0]!r}; there are {peers}", param_hint="--peer")
-    chosen = [name for name in peers if not wanted or name == "fmfkit" or name in wanted]
-    job = Job(
-        peer="", data="", rank=rank, threads=threads or fmfkit.build_info()["threads"], seed=seed, rounds=rounds,
-        trials=trials, budget=budget,
-    )  # fmt: skip
-    began = time.perf_counter()
-    data = [*(file.name for file in files), *(f"--shape {name} --scale {scale:g}" for name in names)]
-    options = [f"--peer '{name}'" for name in wanted]
-    options += [f"--rank {rank} --trials {trials} --budget {budget:g} --limit {limit:g} --seed {seed}"]
-    found: list[Section] = []
+    registry = Registry()
+    for failure in registry.failures:
+        report.say(str(failure))
+    names = list(registry.systems)
+    if unknown := sorted(set(given.peers) - set(names)):
+        raise click.BadParameter(f"there is no {unknown[0]!r}; there are {names}", param_hint="--peer")
+    race = Race(
+        systems=[
+            system
+            for name, system in registry.systems.items()
+            if not given.peers or name == "fmfkit" or name in given.peers
+        ],
+        job=given.job(),
+        limit=given.limit,
+        left_out={str(failure.package): f"could not be loaded: {failure.reason}" for failure in registry.failures},
+    )
     with tempfile.TemporaryDirectory() as folder:
-        generated = [real.write(shapes.generate(name, scale, seed), Path(folder)) for name in names]
-        for section in race.run([*files, *generated], chosen, job, limit, lambda line: click.echo(line, err=True)):
-            found.append(section)
-            click.echo(pages.terminal(section))
-            if path:  # as it goes, so that nothing is lost; of a run that was ended, the command tells what it holds
-                given = " ".join(["fmfkit bench peers", *data[: len(found)], *options])
-                spent = round(time.perf_counter() - began)
-                about = sections.about(given, threads=job.threads, rank=rank, seconds=spent)
-                sections.write(Results("Beside other systems", about, found), path)
+        generated = [real.write(shapes.generate(name, given.scale, given.seed), Path(folder)) for name in given.shapes]
+        for section in race.run([*given.files, *generated], report.say):
+            report.command = _command(given, len(report.found) + 1)
+            report.add(section)
+
+
+def _command(given: Options, done: int) -> str:
+    """Return the command that gives the first sections: a run that is interrupted has written only those."""
+    names = given.shapes[: max(0, done - len(given.files))]
+    scale = given.scale if names else None
+    return options.command_line(click.get_current_context(), files=given.files[:done], shapes=names, scale=scale)
 
 
 __all__ = ["command"]

@@ -5,40 +5,22 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any, ClassVar, Protocol
 
 import attrs
 import numpy as np
 import scipy.sparse as sp
+from fmfkit_bench import core
+from fmfkit_bench.core import HISTORY, INDICATOR
+from fmfkit_bench.data.pairs import Blocks
 from numpy.typing import NDArray
 
 from fmfkit import Dataset
-from fmfkit.data import Encoder
+from fmfkit.search import Choice, Knobs, Number, Settings
 
 Rows = NDArray[np.int32]
-Settings = dict[str, Any]
-
-
-@attrs.frozen
-class Number:
-    """A setting that is a number above 0: the search multiplies it, within bounds."""
-
-    start: float
-    least: float = 0.0
-    most: float = np.inf
-    whole: bool = False
-
-
-@attrs.frozen
-class Choice:
-    """A setting that is one of some; the search begins with the first."""
-
-    options: tuple[Any, ...]
-
-
-Knobs = Mapping[str, Number | Choice]
 
 
 @attrs.frozen(eq=False, kw_only=True)
@@ -47,7 +29,7 @@ class Task:
 
     data: Dataset
     ranking: bool
-    """Whether it has positives only, and targets are to be ranked; else scores are to be told."""
+    """Whether the data has positives only, and targets are ranked; otherwise ratings are predicted."""
     new_queries: bool
     """Whether the queries to be judged by are not in the training pairs."""
     rank: int
@@ -56,20 +38,29 @@ class Task:
     rounds: int
     """At most."""
 
+    @property
+    def y(self) -> NDArray[np.float64]:
+        """The ratings of the training pairs, or 1 for positives."""
+        return core.y_of(self.data)
+
     @cached_property
-    def sides(self) -> tuple[dict[str, sp.csr_array], dict[str, sp.csr_array]]:
+    def sides(self) -> tuple[Blocks, Blocks]:
         """The feature blocks of queries and targets, by name, the identity of each first."""
-        return Encoder.learn(self.data).features(self.data)
+        return core.features_of(self.data)
 
     @property
     def matrix(self) -> sp.csr_matrix:
-        """The scores of the training pairs."""
-        pairs = (self.data.score.astype(np.float32), (self.data.query, self.data.target))
-        return _small_indices(sp.csr_matrix(pairs, self.data.shape))
+        """The training pairs as a sparse matrix of their y."""
+        return _small_indices(sp.csr_matrix(core.pairs_of(self.data).matrix(self.data.shape)))
 
-    def features(self, side: int, *, identity: bool = True, implicit: bool = True) -> sp.csr_matrix | None:
+    @property
+    def pairs_of_each(self) -> float:
+        """How many pairs a row of the larger side has: what turns a penalty per pair into one per row."""
+        return len(self.data) / max(self.data.shape)
+
+    def features(self, side: int, *, identity: bool = True, history: bool = True) -> sp.csr_matrix | None:
         """Return the features of queries (0) or targets (1) in one matrix; None where there are none."""
-        left_out = ("indicator",) * (not identity) + ("implicit",) * (not implicit)
+        left_out = (INDICATOR,) * (not identity) + (HISTORY,) * (not history)
         blocks = [block for name, block in self.sides[side].items() if name not in left_out]
         return _small_indices(sp.csr_matrix(sp.hstack(blocks, format="csr", dtype=np.float32))) if blocks else None
 
@@ -89,7 +80,7 @@ class Trained(Protocol):
     def top(self, queries: Rows, k: int, known: sp.csr_matrix) -> NDArray[Any]:
         """Return the k best targets of each query, those stored in ``known`` left out (-1 where there are no more).
 
-        A system that only tells scores raises NotImplementedError.
+        A system that only scores pairs raises NotImplementedError.
         """
 
 
@@ -109,12 +100,11 @@ class Factors:
         return np.asarray(found + _at(self.query_bias, query) + _at(self.target_bias, target))
 
     def top(self, queries: Rows, k: int, known: sp.csr_matrix) -> NDArray[Any]:
-        """Return the best targets, a block of queries at a time."""
-        return np.concatenate(
-            [self._block(queries[begin : begin + 512], k, known) for begin in range(0, len(queries), 512)]
-        )
+        """Return the best targets, some queries at a time."""
+        parts = [queries[begin : begin + 512] for begin in range(0, len(queries), 512)]
+        return np.concatenate([self._some(part, k, known) for part in parts])
 
-    def _block(self, rows: Rows, k: int, known: sp.csr_matrix) -> NDArray[Any]:
+    def _some(self, rows: Rows, k: int, known: sp.csr_matrix) -> NDArray[Any]:
         score = self.queries[rows] @ self.targets.T + self.target_bias
         return best_of(score, k, known[rows])
 
@@ -136,38 +126,29 @@ def _at(bias: NDArray[Any] | float, rows: Rows) -> Any:
 
 
 Note = Callable[[Callable[[], Trained]], bool]
-"""Called after a round with what gives the model as it is then; tells whether to stop."""
+"""Called after a round with a function that returns the model as it is then; returns whether to stop."""
 
 
 class Peer(ABC):
-    """A system. An adapter says what it takes, and trains; the race does the rest, alike for all."""
+    """An adapter: it names the settings of a system, and trains it. The race does the rest, in the same way for all."""
 
-    name: ClassVar[str]
-    module: ClassVar[str]
-    """What is imported."""
-    install: ClassVar[str]
-    """What ``python -m pip install`` takes."""
     parts: ClassVar[tuple[str, ...]] = ()
-    """Further modules that training imports."""
+    """Modules that training imports, besides the system's own."""
     ranks: ClassVar[bool] = True
     """Whether it can learn from positives only, to rank."""
     rates: ClassVar[bool] = True
-    """Whether it can learn scores."""
+    """Whether it can learn ratings."""
     takes_features: ClassVar[bool] = False
-    bayesian: ClassVar[bool] = False
-    """Whether it averages over many models instead of estimating one."""
 
     def load(self) -> None:
-        """Import all that training needs, before time and memory are measured."""
-        for name in (self.module, *self.parts):
+        """Import everything that training needs, before time and memory are measured."""
+        for name in self.parts:
             importlib.import_module(name)
 
     def reason_to_skip(self, task: Task) -> str | None:
         """Return why it cannot take part, if so."""
-        if importlib.util.find_spec(self.module) is None:
-            return f"not installed (python -m pip install {self.install})"
         if not (self.ranks if task.ranking else self.rates):
-            return "does not rank positives" if task.ranking else "does not learn scores"
+            return "does not rank positives" if task.ranking else "does not learn ratings"
         if task.new_queries and not self.takes_features:
             return "takes no features, and the queries are new"
         return None
@@ -184,4 +165,45 @@ class Peer(ABC):
         """
 
 
-__all__ = ["Choice", "Factors", "Knobs", "Note", "Number", "Peer", "Settings", "Task", "Trained", "best_of"]
+@attrs.frozen
+class System:
+    """A system that may take part in the race. Its adapter is imported only where the system is installed."""
+
+    name: str = attrs.field(validator=attrs.validators.instance_of(str))
+    module: str = attrs.field(validator=attrs.validators.instance_of(str))
+    """What must be importable."""
+    install: str
+    """What ``python -m pip install`` takes."""
+    adapter: str | Callable[[], Peer]
+    """A class of adapter, or where to find it, as "package.module:Class"."""
+    bayesian: bool = False
+    """Whether it averages over many models instead of estimating one; such a system is named, but not ranked."""
+
+    def missing(self) -> str | None:
+        """Return how to install it, where it is not installed."""
+        installed = importlib.util.find_spec(self.module) is not None
+        return None if installed else f"not installed (python -m pip install {self.install})"
+
+    def peer(self) -> Peer:
+        """Return its adapter."""
+        if not isinstance(self.adapter, str):
+            return self.adapter()
+        module, _, name = self.adapter.partition(":")
+        peer: Peer = getattr(importlib.import_module(module), name)()
+        return peer
+
+
+__all__ = [
+    "Choice",
+    "Factors",
+    "Knobs",
+    "Note",
+    "Number",
+    "Peer",
+    "Rows",
+    "Settings",
+    "System",
+    "Task",
+    "Trained",
+    "best_of",
+]

@@ -1,0 +1,1 @@
+"""Data to measure on: generated shapes, files of real data, and tables to read."""

@@ -1,0 +1,1 @@
+"""What benchmarks find, and how it is shown: sections, pages and figures."""

@@ -1,0 +1,26 @@
+"""``fmfkit bench results``: one page of the results of several runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+from fmfkit_bench.results import pages, sections
+
+
+@click.command("results")
+@click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False))
+@click.option(
+    "--out", required=True, type=click.Path(dir_okay=False, writable=True), help="The Markdown page to write."
+)
+def command(files: tuple[str, ...], out: str) -> None:
+    """Make a Markdown page of FILES, which other subcommands wrote with --json or --out."""
+    try:
+        read = [sections.read(file) for file in files]
+    except ValueError as error:
+        raise click.ClickException(str(error)) from error
+    Path(out).write_text(pages.markdown(read), encoding="utf-8")
+    click.echo(out)
+
+
+__all__ = ["command"]

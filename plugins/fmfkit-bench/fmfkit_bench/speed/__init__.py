@@ -1,0 +1,1 @@
+"""Solvers side by side, and the goals for speed and memory."""
