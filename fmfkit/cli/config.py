@@ -66,7 +66,10 @@ class RecipeConfig:
 
     test: float = attrs.field(default=0.0, validator=[validators.ge(0), validators.lt(1)])
     split: Literal["random", "time", "cold-target", "cold-query"] = "random"
-    validate: float = attrs.field(default=0.1, validator=[validators.ge(0), validators.lt(1)])
+    validate: float | None = attrs.field(
+        default=None, validator=validators.optional([validators.ge(0), validators.lt(1)])
+    )
+    """None: a tenth, or none where the fit starts from a model."""
     tune: int = attrs.field(default=0, validator=validators.ge(0))
     metric: str | None = None
     metrics: list[str] = attrs.field(factory=list)

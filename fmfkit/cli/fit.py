@@ -40,7 +40,7 @@ SHARE = click.FloatRange(0, 1, max_open=True)
 @click.option("--rating", help="Column with the ratings.")
 @click.option("--weight", help="Column with weights.")
 @click.option("--time", help="Column with the time of each pair.")
-@click.option("--history", is_flag=True, help="Give queries the targets they are paired with as features (SVD++).")
+@click.option("--history/--no-history", help="Give queries the targets they are paired with as features (SVD++).")
 @click.option(
     "--duplicates",
     default="error",
@@ -88,10 +88,8 @@ def command(pairs: str, start: str | None, as_json: bool, **options: Any) -> Non
     given = given_options(options)
     config = _config(pairs, given)
     earlier = None if start is None else Recommender.load(start, threads=config.settings.get("threads"))
-    if earlier is not None and "validate" not in given:
-        config = attrs.evolve(config, recipe=attrs.evolve(config.recipe, validate=0.0))
-    recipe = _recipe(config)
-    recipe.check()
+    recipe = _recipe(config, earlier)
+    recipe.check(earlier)
     out = config.recipe.out
     if not os.access(Path(out).absolute().parent, os.W_OK):
         raise OSError(f"--out {out}: there is no folder to write it to")
@@ -127,10 +125,12 @@ def _config(pairs: str, given: dict[str, Any]) -> FitConfig:
     return FitConfig(**parts)
 
 
-def _recipe(config: FitConfig) -> Recipe:
-    """Return the recipe of a configuration."""
-    told = attrs.asdict(config.recipe, filter=attrs.filters.exclude(attrs.fields(RecipeConfig).out))
-    return Recipe(settings=FMF(**config.settings), **told)
+def _recipe(config: FitConfig, earlier: Recommender | None) -> Recipe:
+    """Return the recipe of a configuration; a fit that starts from a model has no validation unless asked for."""
+    options = attrs.asdict(config.recipe, filter=attrs.filters.exclude(attrs.fields(RecipeConfig).out))
+    if options["validate"] is None:
+        options["validate"] = 0.1 if earlier is None else 0.0
+    return Recipe(settings=FMF(**config.settings), **options)
 
 
 def _found(tuned: Tuned) -> str:

@@ -34,7 +34,7 @@ def _option(name: str) -> Callable[[Command], Command]:
     if isinstance(kind, kinds.Factors):
         options |= {"multiple": True, "metavar": FACTORS}
     elif isinstance(kind, kinds.Flag):
-        options |= {"is_flag": True}
+        return click.option(f"{flag_of(name)}/--no-{name.replace('_', '-')}", name, help=about["help"])
     else:
         options |= {"type": _type(kind), "default": default, "show_default": default is not None}
     return click.option(flag_of(name), name, **options)

@@ -61,6 +61,8 @@ class Metric:
     measure: Callable[[Judged], float] = attrs.field(eq=False, repr=False)
     larger: bool = False
     """Whether larger values are better."""
+    ranks: bool = False
+    """Whether it ranks all targets, so that it needs no negatives."""
     refusal: Callable[[NDArray[np.float64]], str | None] = attrs.field(default=lambda y: None, eq=False, repr=False)
     """Why it cannot be measured on pairs with these y; None if it can."""
 
@@ -124,7 +126,7 @@ def _ranking_metric(name: str, function: Callable[[metrics.Ranking, int], float]
     def measure(on: Judged) -> float:
         return function(on.ranking(k), min(k, on.data.shape[1]))
 
-    return Metric(name, measure, larger=True, refusal=_nothing_relevant)
+    return Metric(name, measure, larger=True, ranks=True, refusal=_nothing_relevant)
 
 
 def suitable_metrics(loss: Loss, y: NDArray[np.float64]) -> list[Metric]:

@@ -58,7 +58,7 @@ class FMF(Settings):
         """
         settings = self if start is None else type(self)(**settings_for(start, self))
         shown = [Progress()] if shows(progress) else []
-        return Prepared.of(data, validate, self.seed, start).fit(settings, metric, [*shown, *listed(callbacks)])
+        return Prepared.of(data, validate, settings.seed, start).fit(settings, metric, [*shown, *listed(callbacks)])
 
     def tune(
         self,

@@ -142,7 +142,7 @@ class Prepared:
             return None
         held_out, seen = self.held_out, self.seen
         chosen = None if metric is None else metric_of(metric)
-        if settings.negatives and (chosen is None or "@" not in chosen.name):
+        if settings.negatives and (chosen is None or not chosen.ranks):
             held_out = draw_negatives(settings, held_out, seen, settings.seed)
         chosen = chosen or suitable_metrics(resolved_loss(settings), held_out.y)[0]
         if (reason := chosen.refusal(held_out.y)) is not None:

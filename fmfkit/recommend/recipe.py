@@ -52,8 +52,10 @@ class Recipe:
     metrics: Sequence[str | Metric] = ()
     """What is measured on the test part; by default what suits the loss and the data."""
 
-    def check(self) -> None:
+    def check(self, start: Recommender | None = None) -> None:
         """Refuse what cannot be done, before any work."""
+        if self.tune and start is not None:
+            raise ValueError("tune: a model that another one starts from keeps its settings; leave out tune, or start")
         whole("tune", self.tune, least=0)
         for metric in (*self.metrics, *([self.metric] if self.metric else [])):
             metric_of(metric)
@@ -82,7 +84,7 @@ class Recipe:
             on_tuned: called with what a search found.
             on_trained: called with the model before it is measured: nothing that was trained is lost.
         """
-        self.check()
+        self.check(start)
         settings, test, held_out, tuned = self.settings, None, None, None
         if self.test:
             data, test = data.split(self.split, self.test, settings.seed)

@@ -30,7 +30,7 @@ def frozen(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def copies_are_equal(component: Any) -> None:
-    """Fail unless copies of a component are equal to it, hash alike, and are told by a useful repr."""
+    """Fail unless copies of a component are equal to it, and its repr says what it is."""
     for how, again in (
         ("copy.copy", copy.copy(component)),
         ("copy.deepcopy", copy.deepcopy(component)),

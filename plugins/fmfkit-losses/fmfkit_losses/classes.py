@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import struct
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import attrs
 import numpy as np
 from attrs import validators
 from fmfkit_losses._native import ffi, lib
-from numpy.typing import NDArray
 from scipy.special import erfcx, log_ndtr, ndtr
 
 from fmfkit import Loss
 from fmfkit.native import NativeLoss
-
-Reals = NDArray[Any]
+from fmfkit.typing import Reals
 
 
 def _between_0_and_1(y: Reals, loss: str) -> None:
@@ -27,7 +25,9 @@ def _between_0_and_1(y: Reals, loss: str) -> None:
 class Probit(Loss):
     """-y ln Phi(s) - (1 - y) ln Phi(-s), Phi being the normal distribution's."""
 
+    beta = 1.0
     calibrated: ClassVar[bool] = True
+    metrics: ClassVar[tuple[str, ...]] = ("log_loss", "auc")
 
     def value(self, score: Reals, y: Reals) -> Reals:
         """Computed in double precision: the logarithms are delicate."""
@@ -62,6 +62,9 @@ def _ratio(s: Reals) -> Reals:
 class SquaredHinge(Loss):
     """max(0, 1 - m s)², m = 1 for y = 1 and -1 for y = 0."""
 
+    beta = 2.0
+    metrics: ClassVar[tuple[str, ...]] = ("auc",)
+
     def _short(self, score: Reals, y: Reals) -> tuple[Reals, Reals]:
         side = 2 * y - 1
         return side, np.maximum(1 - side * score, 0)
@@ -89,6 +92,7 @@ class SquaredHinge(Loss):
 class WeightedLogistic(Loss):
     """-positive y ln sigma(s) - (1 - y) ln sigma(-s): the logistic loss, positives counting ``positive`` times."""
 
+    metrics: ClassVar[tuple[str, ...]] = ("auc",)
     positive: float = attrs.field(default=2.0, converter=float, validator=validators.gt(0))
 
     def value(self, score: Reals, y: Reals) -> Reals:

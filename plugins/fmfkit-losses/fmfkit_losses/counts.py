@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import attrs
 import numpy as np
 from attrs import validators
-from numpy.typing import NDArray
 
 from fmfkit import Loss
-
-Reals = NDArray[Any]
+from fmfkit.typing import Reals
 
 
 @attrs.frozen

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import struct
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import attrs
 import numpy as np
 from attrs import validators
 from fmfkit_losses import _numba
 from fmfkit_losses._native import ffi, lib
-from numpy.typing import NDArray
 
 from fmfkit import Loss
 from fmfkit.native import NativeLoss
-
-Reals = NDArray[Any]
+from fmfkit.typing import Reals
 
 
 @attrs.frozen

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal
-
 import attrs
 import numpy as np
 from attrs import validators
-from numpy.typing import NDArray
 
 from fmfkit import Regularizer
-
-Reals = NDArray[Any]
+from fmfkit.typing import Reals
 
 
 @attrs.frozen(kw_only=True)
@@ -21,11 +16,6 @@ class NonNegative(Regularizer):
 
     l1: float = attrs.field(default=0.0, converter=float, validator=validators.ge(0))
     l2: float = attrs.field(default=0.1, converter=float, validator=validators.ge(0))
-    scale: Literal["observations", "uniform"] = attrs.field(
-        default="observations", validator=validators.in_(("observations", "uniform"))
-    )
-    blocks: Mapping[str, float] = attrs.field(factory=dict, hash=False)
-    growth: float = attrs.field(default=0.0, converter=float, validator=validators.ge(0))
 
     def penalty(self, w: Reals, strength: float | Reals = 1.0) -> Reals:
         """Infinite below zero."""

@@ -14,7 +14,7 @@ def problem(regularizer):
     rng = np.random.default_rng(0)
     i, j = np.divmod(rng.choice(40 * 30, 700, replace=False), 30)
     y = rng.random((40, 2))[i, 0] * rng.random((30, 2))[j, 0]
-    return Problem.from_coo(i, j, y, rank=4, regularizer=regularizer, offset=0.0)
+    return Problem.from_coo(i, j, y, rank=4, penalty=regularizer, offset=0.0)
 
 
 def test_parameters_are_never_negative():

@@ -9,7 +9,7 @@ import numpy as np
 from attrs import validators
 from numpy.typing import NDArray
 
-from fmfkit import Partition, PartitionScheduler
+from fmfkit import Features, Partition, PartitionScheduler
 
 SAMPLE = 200_000
 """Non-zeros that eta is estimated from."""
@@ -28,7 +28,7 @@ class Adaptive(PartitionScheduler):
     most_sigma: float = attrs.field(default=1.5, validator=validators.ge(1))
     threads: int = attrs.field(default=2, validator=[validators.instance_of(int), validators.ge(1)])
 
-    def size(self, features: Any) -> int:
+    def size(self, features: Features) -> int:
         """Return the size of the sets for some features."""
         if features.cols == 0:
             return 1
@@ -45,13 +45,13 @@ class Adaptive(PartitionScheduler):
         balanced = self.threads * min(heaviest, 2048) / mean / self.most_sigma
         return int(min(max(best, np.ceil(balanced)), features.cols))
 
-    def partition(self, features: Any, round: int, rng: np.random.Generator) -> Partition:
+    def partition(self, features: Features, round: int, rng: np.random.Generator) -> Partition:
         """Shuffle the features and cut the row into sets."""
         size = self.size(features)
         return Partition(rng.permutation(features.cols), np.append(np.arange(0, features.cols, size), features.cols))
 
 
-def _sample(features: Any, rng: np.random.Generator) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+def _sample(features: Features, rng: np.random.Generator) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Return the entries of random rows: row, column, |value|."""
     lengths = np.diff(features.row_ptr)
     rows = rng.permutation(features.rows)

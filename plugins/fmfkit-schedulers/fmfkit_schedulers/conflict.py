@@ -14,7 +14,7 @@ import numpy as np
 from attrs import validators
 from numpy.typing import NDArray
 
-from fmfkit import Partition, PartitionScheduler
+from fmfkit import Features, Partition, PartitionScheduler
 
 
 @attrs.frozen
@@ -27,7 +27,7 @@ class BoundedConflict(PartitionScheduler):
 
     conflict_bound: float = attrs.field(default=4.0, converter=float, validator=validators.ge(1))
 
-    def partition(self, features: Any, round: int, rng: np.random.Generator) -> Partition:
+    def partition(self, features: Features, round: int, rng: np.random.Generator) -> Partition:
         """Fill set after set until no feature is left."""
         rank = np.empty(features.cols, np.int64)
         rank[np.lexsort((rng.random(features.cols), features.column_sizes))] = np.arange(features.cols)

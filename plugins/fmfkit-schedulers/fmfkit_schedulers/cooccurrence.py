@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import attrs
 import numpy as np
 from attrs import validators
 
-from fmfkit import Partition, PartitionScheduler
+from fmfkit import Features, Partition, PartitionScheduler
 
 
 @attrs.frozen
@@ -21,7 +19,7 @@ class Apart(PartitionScheduler):
 
     sets: int = attrs.field(default=16, validator=[validators.instance_of(int), validators.ge(1)])
 
-    def partition(self, features: Any, round: int, rng: np.random.Generator) -> Partition:
+    def partition(self, features: Features, round: int, rng: np.random.Generator) -> Partition:
         """Sort by two min-hashes, and deal."""
         nobody = float(2)
         hashes = []
