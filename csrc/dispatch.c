@@ -1,8 +1,9 @@
 /* dispatch.c -- chooses the kernels once per process, guards against fork(), tells how it was built. */
-#include "internal.h"
-
-#include <stdlib.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <string.h>
+
+#include "fmf.h"
 
 #if defined(__x86_64__)
 #define FMF_CPU_HAS(feature) __builtin_cpu_supports(feature)
@@ -10,10 +11,15 @@
 #define FMF_CPU_HAS(feature) 1
 #endif
 
+extern const fmf_kernels fmf_kernels_v2_f32, fmf_kernels_v2_f64;
+extern const fmf_kernels fmf_kernels_v3_f32, fmf_kernels_v3_f64;
+extern const fmf_kernels fmf_kernels_v4_f32, fmf_kernels_v4_f64;
+
 typedef struct {
     const char *name;
-    const fmf_kernels *kernels;
-} fmf_isa_entry;
+    const fmf_kernels *single;
+    const fmf_kernels *twice; /* double precision */
+} instruction_set;
 
 static int32_t runnable(const char *name) {
 #if defined(__x86_64__)
@@ -30,22 +36,22 @@ static int32_t runnable(const char *name) {
     return 1;
 }
 
-static const fmf_isa_entry built[] = {
-    {"v2", fmf_kernels_v2},
+static const instruction_set built[] = {
+    {"v2", &fmf_kernels_v2_f32, &fmf_kernels_v2_f64},
 #ifdef FMF_HAVE_V3
-    {"v3", fmf_kernels_v3},
+    {"v3", &fmf_kernels_v3_f32, &fmf_kernels_v3_f64},
 #endif
 #ifdef FMF_HAVE_V4
-    {"v4", fmf_kernels_v4},
+    {"v4", &fmf_kernels_v4_f32, &fmf_kernels_v4_f64},
 #endif
 };
 enum { BUILT = sizeof built / sizeof *built };
 
-static const fmf_isa_entry *chosen; /* a race to set it is harmless: every thread finds the same */
+static const instruction_set *chosen; /* a race to set it is harmless: every thread finds the same */
 
-static const fmf_isa_entry *current(void) {
+static const instruction_set *current(void) {
     if (!chosen) {
-        const fmf_isa_entry *best = built;
+        const instruction_set *best = built;
         for (size_t i = 1; i < BUILT; i++) {
             if (runnable(built[i].name)) best = &built[i];
         }
@@ -54,7 +60,7 @@ static const fmf_isa_entry *current(void) {
     return chosen;
 }
 
-const fmf_kernels *fmf_kernels_for(int32_t bytes) { return &current()->kernels[bytes == 8]; }
+const fmf_kernels *fmf_kernels_for(int32_t bytes) { return bytes == 8 ? current()->twice : current()->single; }
 
 int32_t fmf_choose_isa(const char *name) {
     for (size_t i = 0; i < BUILT; i++) {
@@ -113,34 +119,3 @@ int32_t fmf_safe_threads(int32_t wanted) {
 #endif
 }
 #endif
-
-/* A binary heap of sets by load, ties by number, so that the result is one for a given order. */
-static int lighter(const int64_t *load, int32_t a, int32_t b) { return load[a] != load[b] ? load[a] < load[b] : a < b; }
-
-int32_t fmf_balance(int64_t cols, const int32_t *order, const int64_t *size, int64_t sets, int32_t *set_of) {
-    int64_t *load = calloc((size_t)sets, sizeof *load);
-    int32_t *heap = malloc((size_t)sets * sizeof *heap);
-    if (!load || !heap) {
-        free(load);
-        free(heap);
-        return FMF_OUT_OF_MEMORY;
-    }
-    for (int64_t s = 0; s < sets; s++) heap[s] = (int32_t)s;
-    for (int64_t place = 0; place < cols; place++) {
-        const int32_t feature = order[place];
-        const int32_t set = heap[0];
-        set_of[feature] = set;
-        load[set] += size[feature];
-        int64_t at = 0;
-        for (int64_t child = 1; child < sets; child = 2 * at + 1) { /* sift down */
-            if (child + 1 < sets && lighter(load, heap[child + 1], heap[child])) child++;
-            if (!lighter(load, heap[child], set)) break;
-            heap[at] = heap[child];
-            at = child;
-        }
-        heap[at] = set;
-    }
-    free(load);
-    free(heap);
-    return FMF_OK;
-}

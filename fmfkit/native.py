@@ -32,17 +32,11 @@ class _LossTable(ctypes.Structure):
     """fmfkit_loss of fmfkit.h."""
 
     _fields_: ClassVar = [
-        ("magic", ctypes.c_uint32),
-        ("abi_major", ctypes.c_uint16),
-        ("abi_minor", ctypes.c_uint16),
-        ("struct_size", ctypes.c_uint64),
-        ("params_size", ctypes.c_uint64),
-        *(
-            (f"{name}_{precision}", ctypes.c_void_p)
-            for precision in ("f32", "f64")
-            for name in ("value", "gradient", "bend")
-        ),
-    ]
+        ("magic", ctypes.c_uint32), ("abi_major", ctypes.c_uint16), ("abi_minor", ctypes.c_uint16),
+        ("struct_size", ctypes.c_uint64), ("params_size", ctypes.c_uint64),
+        *((f"{name}_{precision}", ctypes.c_void_p) for precision in ("f32", "f64")
+          for name in ("value", "gradient", "curvature")),
+    ]  # fmt: skip
 
 
 class _RegularizerTable(ctypes.Structure):
@@ -51,7 +45,7 @@ class _RegularizerTable(ctypes.Structure):
     _fields_: ClassVar = [
         *_LossTable._fields_[:5],
         *((f"{name}_{precision}", ctypes.c_void_p) for precision in ("f32", "f64") for name in ("T", "penalty")),
-    ]
+    ]  # fmt: skip
 
 
 @attrs.frozen(eq=False, kw_only=True)
@@ -130,7 +124,7 @@ class NativeLoss(_Native):
     """A loss as native functions."""
 
     beta: float = attrs.field(converter=float)
-    """A curvature that majorises at every score; with ``bend``, what it never exceeds."""
+    """A curvature that majorises at every score; with ``curvature``, what it never exceeds."""
 
     magic: ClassVar[int] = 0x464D464C
     table_type: ClassVar[type[ctypes.Structure]] = _LossTable
@@ -143,26 +137,26 @@ class NativeLoss(_Native):
         return cls(ctypes.addressof(table), beta=beta, params=params, owner=(table, owner, functions))
 
     @property
-    def bends(self) -> bool:
+    def has_curvature(self) -> bool:
         """Whether it has a curvature for each pair."""
-        return bool(self.table.bend_f32 and self.table.bend_f64)
+        return bool(self.table.curvature_f32 and self.table.curvature_f64)
 
     def __call__(self, score: Reals, y: Reals) -> tuple[Reals, Reals, Reals]:
         """Return value, gradient and curvature of pairs, as solvers see them."""
         shape = np.shape(score)
         score, y = np.ascontiguousarray(score).ravel(), np.ascontiguousarray(y, score.dtype).ravel()
-        value, gradient, bend = (np.empty_like(score) for _ in range(3))
+        value, gradient, curvature = (np.empty_like(score) for _ in range(3))
         self._call("value", score.dtype, score, y, value)
         self._call("gradient", score.dtype, score, y, gradient)
-        if self.bends:
+        if self.has_curvature:
             again = np.empty_like(score)
-            self._call("bend", score.dtype, score, y, again, bend)
+            self._call("curvature", score.dtype, score, y, again, curvature)
             close = 1e-5 if score.dtype == np.float32 else 1e-9
             if not np.allclose(again, gradient, rtol=close, atol=close):
-                raise PluginContractError("NativeLoss: bend gives other gradients than gradient does")
+                raise PluginContractError("NativeLoss: curvature gives other gradients than gradient does")
         else:
-            bend[:] = self.beta
-        return value.reshape(shape), gradient.reshape(shape), bend.reshape(shape)
+            curvature[:] = self.beta
+        return value.reshape(shape), gradient.reshape(shape), curvature.reshape(shape)
 
 
 @attrs.frozen(eq=False, kw_only=True)

@@ -1,9 +1,27 @@
-"""Settings of all tests."""
+"""Settings of all tests, and fixtures that several folders need."""
 
 import os
 
+import pytest
+from bookshop import write_files
+from fake_plugins import PLUGIN, install
 from hypothesis import settings
 
 # a slow machine is no mistake; and the same code is tried on the same problems, unless new ones are asked for
 settings.register_profile("any-machine", deadline=None, derandomize="FMFKIT_EXPLORE" not in os.environ)
 settings.load_profile("any-machine")
+
+
+@pytest.fixture
+def installed(tmp_path):
+    """A folder that looks like an installation with a good and a broken plugin."""
+    install(tmp_path, good=PLUGIN, broken="import no_such_module")
+    return tmp_path
+
+
+@pytest.fixture
+def shop(tmp_path, monkeypatch):
+    """The current folder, with files as a user has them: ratings.csv, liked.csv, books.csv."""
+    write_files(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path

@@ -2,6 +2,7 @@ import math
 
 import numpy as np
 import pytest
+
 from fmfkit.search import BestSoFar, Choice, Number, Pace, Search, best_place, better, start, step
 
 KNOBS = {"a": Number(2.0, 1.0, 3.0), "n": Number(10, 2, 12, whole=True), "c": Choice(("x", "y"))}

@@ -1,7 +1,7 @@
-/* penalty.h -- the elastic net  a |w| + l/2 w^2. */
+/* penalty.h -- the elastic net  a |w| + l/2 w^2, and T of any regularizer. */
 
 /* T: the change of w that minimises x d + y/2 d^2 + a |w + d| + l/2 (w + d)^2, by the paper's two branches. */
-static inline REAL FN(elastic_net_T)(REAL x, REAL y, REAL w, REAL a, REAL l) {
+static inline REAL elastic_net_T(REAL x, REAL y, REAL w, REAL a, REAL l) {
     const REAL curvature = y + l;
     if (!(curvature > 0)) return a > 0 ? -w : 0; /* nothing pulls but the l1 term */
     const REAL slope = x + l * w;
@@ -13,31 +13,54 @@ static inline REAL FN(elastic_net_T)(REAL x, REAL y, REAL w, REAL a, REAL l) {
     return d < -w ? d : -w;
 }
 
-static double FN(elastic_net_penalty)(int64_t rows, int64_t width, int64_t column, int64_t count, const void *parameters,
-                                      const void *strength, const void *growth, double l1, double l2, int32_t threads) {
-    enum { ROWS = 4096 }; /* summed apart, then in order: the same total for any number of threads */
-    const REAL *W = (const REAL *)parameters + column, *S = strength, *grown = growth;
-    const int64_t blocks = (rows + ROWS - 1) / ROWS;
-    double *part = malloc((size_t)(blocks ? blocks : 1) * sizeof *part);
-    double total = 0.0;
-    if (!part) return NAN;
-    int64_t b;
-#pragma omp parallel for schedule(static) num_threads(threads)
-    for (b = 0; b < blocks; b++) {
-        const int64_t end = (b + 1) * ROWS < rows ? (b + 1) * ROWS : rows;
-        double sum = 0.0;
-        for (int64_t s = b * ROWS; s < end; s++) {
-            double absolute = 0.0, square = 0.0;
-            for (int64_t c = 0; c < count; c++) {
-                const double w = (double)W[s * width + c];
-                absolute += (double)grown[c] * fabs(w);
-                square += (double)grown[c] * w * w;
-            }
-            sum += (double)S[s] * (l1 * absolute + 0.5 * l2 * square);
+/* T of n parameters, by the functions of a table. */
+static inline void table_T(const fmf_penalty *penalty, const REAL *x, const REAL *y, const REAL *w, const REAL *strength,
+                           REAL *d, int64_t n) {
+    ((const fmfkit_regularizer *)penalty->native)->NATIVE(T)(x, y, w, strength, d, n, penalty->params);
+}
+
+/* T of one parameter. */
+static inline REAL one_T(const fmf_penalty *penalty, REAL x, REAL y, REAL w, REAL strength) {
+    REAL d;
+    if (!penalty->native) return elastic_net_T(x, y, w, (REAL)penalty->l1 * strength, (REAL)penalty->l2 * strength);
+    table_T(penalty, &x, &y, &w, &strength, &d, 1);
+    return d;
+}
+
+typedef struct {
+    const fmf_penalty *penalty;
+    int64_t cols;
+    int64_t width;
+    int64_t count;
+    const REAL *W; /* the first of `count` columns */
+    double *portion;
+} penalty_sum;
+
+/* The penalty of some features.  Portions are summed apart, then in order: the same total for any number of threads. */
+static void penalty_portion(void *context, int64_t p, int thread) {
+    const penalty_sum *o = context;
+    const REAL *strength = o->penalty->strength, *growth = o->penalty->growth;
+    const range some = portion(o->cols, FMF_PENALTY_ROWS, p);
+    double sum = 0.0;
+    (void)thread;
+    for (int64_t s = some.from; s < some.to; s++) {
+        double absolute = 0.0, square = 0.0;
+        for (int64_t c = 0; c < o->count; c++) {
+            const double w = (double)o->W[s * o->width + c];
+            absolute += (double)growth[c] * fabs(w);
+            square += (double)growth[c] * w * w;
         }
-        part[b] = sum;
+        sum += (double)strength[s] * (o->penalty->l1 * absolute + 0.5 * o->penalty->l2 * square);
     }
-    for (b = 0; b < blocks; b++) total += part[b];
-    free(part);
+    o->portion[p] = sum;
+}
+
+static double elastic_net(const fmf_penalty *penalty, int64_t cols, int64_t width, int64_t column, int64_t count,
+                          const void *parameters, double *portion, int32_t threads) {
+    penalty_sum o = {penalty, cols, width, count, (const REAL *)parameters + column, portion};
+    const int64_t portions = portions_of(cols, FMF_PENALTY_ROWS);
+    double total = 0.0;
+    fmf_share_out(threads, portions, penalty_portion, &o);
+    for (int64_t p = 0; p < portions; p++) total += portion[p];
     return total;
 }

@@ -1,96 +1,144 @@
 /* plan.h -- lays out one round's partition: the sets' non-zeros by row, and |x_is| C_i by column, where
    C_i = sum over s in S of |x_is|.  C depends on the partition only, so it is taken once for all dimensions. */
 
-static int32_t FN(plan)(const fmf_features *X, const fmf_plan *plan, int32_t threads) {
-    const REAL *row_value = X->row_value, *col_value = X->col_value;
-    REAL *conflict = plan->conflict, *entry_value = plan->entry_value;
-    int32_t *set_of = malloc((size_t)(X->cols + 1) * sizeof *set_of);
-    int32_t *place_of = malloc((size_t)(X->cols + 1) * sizeof *place_of);
-    int64_t *cursor = calloc((size_t)threads * (size_t)plan->sets + 1, sizeof *cursor); /* (threads, sets) */
-    REAL *C = calloc((size_t)threads * (size_t)X->rows + 1, sizeof *C);                 /* (threads, rows), zero between sets */
-    int64_t *set_start = malloc((size_t)(plan->sets + 1) * sizeof *set_start);          /* non-zeros before each set */
-    const int32_t status = set_of && place_of && cursor && C && set_start ? FMF_OK : FMF_OUT_OF_MEMORY;
-    if (status == FMF_OK) {
-        for (int64_t s = 0; s < X->cols; s++) set_of[s] = -1; /* the partition may leave features out */
-        for (int64_t S = 0; S < plan->sets; S++) {
-            for (int64_t t = plan->set_ptr[S]; t < plan->set_ptr[S + 1]; t++) {
-                set_of[plan->order[t]] = (int32_t)S;
-                place_of[plan->order[t]] = (int32_t)(t - plan->set_ptr[S]);
-            }
-        }
-        for (int64_t S = 0; S <= plan->sets; S++) set_start[S] = plan->start[plan->set_ptr[S]];
-#pragma omp parallel num_threads(threads)
-        {
-            const int thread = FMF_THREAD, team = FMF_TEAM;
-            int64_t from, to;
-            /* Rows in order, each thread a range of them: count, find where each thread's part of a set begins, put. */
-            share_by_total(X->row_ptr, X->rows, thread, team, &from, &to);
-            int64_t *mine = cursor + (int64_t)thread * plan->sets;
-            for (int64_t e = X->row_ptr[from]; e < X->row_ptr[to]; e++) {
-                const int32_t S = set_of[X->row_index[e]];
-                if (S >= 0) mine[S]++;
-            }
-#pragma omp barrier
-#pragma omp single
-            for (int64_t S = 0; S < plan->sets; S++) {
-                int64_t next = set_start[S];
-                for (int t = 0; t < team; t++) {
-                    const int64_t count = cursor[t * plan->sets + S];
-                    cursor[t * plan->sets + S] = next;
-                    next += count;
-                }
-            }
-            for (int64_t i = from; i < to; i++) {
-                for (int64_t e = X->row_ptr[i]; e < X->row_ptr[i + 1]; e++) {
-                    const int32_t feature = X->row_index[e];
-                    if (set_of[feature] < 0) continue;
-                    const int64_t at = mine[set_of[feature]]++;
-                    plan->entry_row[at] = (int32_t)i;
-                    plan->entry_place[at] = place_of[feature];
-                    entry_value[at] = row_value[e];
-                }
-            }
-#pragma omp barrier
-            REAL *own_C = C + (int64_t)thread * X->rows;
-            share_by_total(set_start, plan->sets, thread, team, &from, &to);
-            for (int64_t S = from; S < to; S++) {
-                for (int64_t e = set_start[S]; e < set_start[S + 1]; e++) {
-                    own_C[plan->entry_row[e]] += entry_value[e] < 0 ? -entry_value[e] : entry_value[e];
-                }
-                for (int64_t t = plan->set_ptr[S]; t < plan->set_ptr[S + 1]; t++) {
-                    const int32_t s = plan->order[t];
-                    for (int64_t e = X->col_ptr[s]; e < X->col_ptr[s + 1]; e++) {
-                        const REAL x = col_value[e] < 0 ? -col_value[e] : col_value[e];
-                        conflict[e] = x * own_C[X->col_index[e]];
-                    }
-                }
-                for (int64_t e = set_start[S]; e < set_start[S + 1]; e++) own_C[plan->entry_row[e]] = 0;
-            }
-        }
+enum { PLAN_SETS = 64 }; /* parts into which the sets are shared out */
+
+typedef struct {
+    const fmf_features *X;
+    const fmf_plan *plan;
+    const fmf_plan_scratch *scratch;
+} layout;
+
+static inline int64_t set_start(const fmf_plan *plan, int64_t S) { return plan->start[plan->set_ptr[S]]; }
+
+static inline REAL size_of(REAL x) { return x < 0 ? -x : x; }
+
+/* Rows in order, a part of them at a time: count the non-zeros of each set, ... */
+static void count_entries(void *context, int64_t part, int thread) {
+    const layout *o = context;
+    const range rows = part_by_total(o->X->row_ptr, o->X->rows, part, o->scratch->row_parts);
+    int64_t *cursor = o->scratch->cursor + part * o->plan->sets;
+    (void)thread;
+    memset(cursor, 0, (size_t)o->plan->sets * sizeof *cursor);
+    for (int64_t e = o->X->row_ptr[rows.from]; e < o->X->row_ptr[rows.to]; e++) {
+        const int32_t S = o->scratch->set_of[o->X->row_index[e]];
+        if (S >= 0) cursor[S]++;
     }
-    free(set_of);
-    free(place_of);
-    free(cursor);
-    free(C);
-    free(set_start);
-    return status;
 }
 
-static void FN(runs)(const fmf_plan *plan, int64_t *counts, int32_t threads) {
-    int64_t S;
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
-    for (S = 0; S < plan->sets; S++) {
-        const int64_t end = plan->start[plan->set_ptr[S + 1]];
-        int64_t run = counts ? 0 : plan->set_run[S];
-        for (int64_t e = plan->start[plan->set_ptr[S]]; e < end; run++) {
-            const int32_t i = plan->entry_row[e];
-            if (!counts) {
-                plan->run_row[run] = i;
-                plan->run_ptr[run] = e;
-            }
-            while (e < end && plan->entry_row[e] == i) e++;
+/* ... find where each part of each set begins, ... */
+static void place_parts(void *context) {
+    const layout *o = context;
+    for (int64_t S = 0; S < o->plan->sets; S++) {
+        int64_t next = set_start(o->plan, S);
+        for (int64_t part = 0; part < o->scratch->row_parts; part++) {
+            int64_t *cursor = o->scratch->cursor + part * o->plan->sets + S;
+            const int64_t count = *cursor;
+            *cursor = next;
+            next += count;
         }
-        if (counts) counts[S] = run;
     }
-    if (!counts) plan->run_ptr[plan->set_run[plan->sets]] = plan->start[plan->set_ptr[plan->sets]];
+}
+
+/* ... and put them down. */
+static void put_entries(void *context, int64_t part, int thread) {
+    const layout *o = context;
+    const fmf_features *X = o->X;
+    const fmf_plan *plan = o->plan;
+    const REAL *value = X->row_value;
+    const range rows = part_by_total(X->row_ptr, X->rows, part, o->scratch->row_parts);
+    int64_t *cursor = o->scratch->cursor + part * plan->sets;
+    (void)thread;
+    for (int64_t i = rows.from; i < rows.to; i++) {
+        for (int64_t e = X->row_ptr[i]; e < X->row_ptr[i + 1]; e++) {
+            const int32_t feature = X->row_index[e];
+            if (o->scratch->set_of[feature] < 0) continue;
+            const int64_t at = cursor[o->scratch->set_of[feature]]++;
+            plan->entry_row[at] = (int32_t)i;
+            plan->entry_place[at] = o->scratch->place_of[feature];
+            ((REAL *)plan->entry_value)[at] = value[e];
+        }
+    }
+}
+
+/* The first set that begins at non-zero `at` or later. */
+static int64_t first_set_from(const fmf_plan *plan, int64_t at) {
+    int64_t low = 0, high = plan->sets;
+    while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+        if (set_start(plan, middle) < at) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
+/* |x_is| C_i of some sets; C is the thread's own, zero before and after each. */
+static void find_conflicts(void *context, int64_t part, int thread) {
+    const layout *o = context;
+    const fmf_features *X = o->X;
+    const fmf_plan *plan = o->plan;
+    const REAL *entry = plan->entry_value, *value = X->col_value;
+    REAL *C = (REAL *)o->scratch->C + (int64_t)thread * X->rows, *conflict = plan->conflict;
+    const int64_t each = set_start(plan, plan->sets) / PLAN_SETS + 1;
+    for (int64_t S = first_set_from(plan, part * each); S < plan->sets; S++) {
+        const int64_t begin = set_start(plan, S), end = set_start(plan, S + 1);
+        if (begin >= (part + 1) * each) break; /* a set belongs to the part in which it begins */
+        for (int64_t e = begin; e < end; e++) C[plan->entry_row[e]] += size_of(entry[e]);
+        for (int64_t t = plan->set_ptr[S]; t < plan->set_ptr[S + 1]; t++) {
+            const int32_t s = plan->order[t];
+            for (int64_t e = X->col_ptr[s]; e < X->col_ptr[s + 1]; e++) conflict[e] = size_of(value[e]) * C[X->col_index[e]];
+        }
+        for (int64_t e = begin; e < end; e++) C[plan->entry_row[e]] = 0;
+    }
+}
+
+static void find_sets(const layout *o) {
+    for (int64_t s = 0; s < o->X->cols; s++) o->scratch->set_of[s] = -1; /* the partition may leave features out */
+    for (int64_t S = 0; S < o->plan->sets; S++) {
+        for (int64_t t = o->plan->set_ptr[S]; t < o->plan->set_ptr[S + 1]; t++) {
+            o->scratch->set_of[o->plan->order[t]] = (int32_t)S;
+            o->scratch->place_of[o->plan->order[t]] = (int32_t)(t - o->plan->set_ptr[S]);
+        }
+    }
+}
+
+static void layout_program(fmf_worker *me, void *context) {
+    const layout *o = context;
+    fmf_phase(me, o->scratch->row_parts, count_entries, place_parts, context);
+    fmf_phase(me, o->scratch->row_parts, put_entries, NULL, context);
+    fmf_phase(me, PLAN_SETS, find_conflicts, NULL, context);
+}
+
+static void lay_out(const fmf_features *X, const fmf_plan *plan, const fmf_plan_scratch *scratch, int32_t threads) {
+    layout o = {X, plan, scratch};
+    find_sets(&o);
+    fmf_run(threads, layout_program, &o);
+}
+
+typedef struct {
+    const fmf_plan *plan;
+    int64_t *counts;
+} run_layout;
+
+static void runs_of_set(void *context, int64_t S, int thread) {
+    const run_layout *o = context;
+    const fmf_plan *plan = o->plan;
+    const int64_t end = set_start(plan, S + 1);
+    int64_t run = o->counts ? 0 : plan->set_run[S];
+    (void)thread;
+    for (int64_t e = set_start(plan, S); e < end; run++) {
+        const int32_t i = plan->entry_row[e];
+        if (!o->counts) {
+            plan->run_row[run] = i;
+            plan->run_ptr[run] = e;
+        }
+        while (e < end && plan->entry_row[e] == i) e++;
+    }
+    if (o->counts) o->counts[S] = run;
+}
+
+static void runs(const fmf_plan *plan, int64_t *counts, int32_t threads) {
+    run_layout o = {plan, counts};
+    fmf_share_out(threads, plan->sets, runs_of_set, &o);
+    if (!counts) plan->run_ptr[plan->set_run[plan->sets]] = set_start(plan, plan->sets);
 }

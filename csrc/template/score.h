@@ -1,80 +1,31 @@
-/* score.h -- embeddings U = X P and scores offset + U_i . V_j.
+/* score.h -- scores offset + U_i . V_j, and the loss. */
 
-   Embeddings gather rows of P from all over memory, so they go by panels of PANEL columns: a panel, packed, has a cache
-   line per row and mostly stays in the cache while all rows are visited once. */
-
-#define PANEL ((int)(64 / sizeof(REAL)))
-#define PANEL_PARTS (PANEL / LANES)
-
-/* The thread's share of a panel: columns [from, from + PANEL) of a matrix, zeros past `columns`. */
-static void FN(pack)(const REAL *matrix, int64_t rows, int64_t stride, int64_t from, int64_t columns, REAL *panel, int thread,
-                     int team) {
-    const int64_t size = columns - from < PANEL ? columns - from : PANEL;
-    for (int64_t s = rows * thread / team; s < rows * (thread + 1) / team; s++) {
-        for (int c = 0; c < PANEL; c++) panel[s * PANEL + c] = c < size ? matrix[s * stride + from + c] : 0;
-    }
-}
-
-/* score_e += u . line_j for the pairs of one row, j = other[e] (or e, if other = NULL); u and lines are `parts` vectors, lines `room` numbers apart. */
-ALWAYS_INLINE void FN(add_dots)(const int32_t *other, REAL *score, int64_t n, const REAL *lines, int64_t room, const vec *u,
-                                int parts) {
+/* score_e += u . line_j for the pairs of one row, j = other[e] (or e, if other = NULL); u and lines are `parts` vectors, lines
+   `room` numbers apart. */
+ALWAYS_INLINE void add_dots(const int32_t *other, REAL *score, int64_t n, const REAL *lines, int64_t room, const vec *u,
+                            int parts) {
     int64_t t = 0;
     for (; t + LANES <= n; t += LANES) {
         vec products[LANES];
-#pragma GCC unroll 8
+        UNROLL(8)
         for (int l = 0; l < LANES; l++) {
             const REAL *line = lines + (other ? other[t + l] : t + l) * room;
             if (other && t + l + PAIRS_AHEAD < n) __builtin_prefetch(lines + other[t + l + PAIRS_AHEAD] * room);
-            products[l] = u[0] * FN(load)(line);
-            for (int p = 1; p < parts; p++) products[l] += u[p] * FN(load)(line + p * LANES);
+            products[l] = u[0] * load(line);
+            for (int p = 1; p < parts; p++) products[l] += u[p] * load(line + p * LANES);
         }
-        FN(store)(score + t, FN(load)(score + t) + FN(add_each)(products));
+        store(score + t, load(score + t) + add_each(products));
     }
     for (; t < n; t++) {
         const REAL *line = lines + (other ? other[t] : t) * room;
-        vec product = u[0] * FN(load)(line);
-        for (int p = 1; p < parts; p++) product += u[p] * FN(load)(line + p * LANES);
-        score[t] += FN(add_lanes)(product);
+        vec product = u[0] * load(line);
+        for (int p = 1; p < parts; p++) product += u[p] * load(line + p * LANES);
+        score[t] += add_lanes(product);
     }
 }
 
-static void FN(embed)(const fmf_features *X, const void *parameters, int64_t rank, void *embedding, int64_t stride,
-                      int64_t bias_slot, void *scratch, int32_t threads) {
-    const REAL *value = X->row_value, *scale = X->row_scale, *own_value = X->own_value;
-    const int64_t width = rank + (bias_slot >= 0);
-    REAL *U = embedding, *panel = scratch;
-#pragma omp parallel num_threads(threads)
-    {
-        const int thread = FMF_THREAD, team = FMF_TEAM;
-        int64_t first, end;
-        share_by_total(X->row_ptr, X->rows, thread, team, &first, &end);
-        for (int64_t from = 0; from < width; from += PANEL) {
-            FN(pack)(parameters, X->cols, width, from, width, panel, thread, team);
-#pragma omp barrier
-            for (int64_t i = first; i < end; i++) {
-                REAL sums[PANEL];
-                vec sum[PANEL_PARTS] = {0};
-                for (int64_t e = X->row_ptr[i] + (X->own[i] >= 0); e < X->row_ptr[i + 1]; e++) {
-                    const REAL *row = panel + (int64_t)X->row_index[e] * PANEL, x = value ? value[e] : 1;
-                    for (int n = 0; n < PANEL_PARTS; n++) sum[n] += x * FN(load)(row + n * LANES);
-                }
-                for (int n = 0; scale && n < PANEL_PARTS; n++) sum[n] *= scale[i];
-                if (X->own[i] >= 0) {
-                    const REAL *row = panel + (int64_t)X->own[i] * PANEL;
-                    for (int n = 0; n < PANEL_PARTS; n++) sum[n] += own_value[i] * FN(load)(row + n * LANES);
-                }
-                for (int n = 0; n < PANEL_PARTS; n++) FN(store)(sums + n * LANES, sum[n]);
-                for (int c = 0; c < PANEL && from + c < width; c++) {
-                    U[i * stride + (from + c < rank ? from + c : bias_slot)] = sums[c];
-                }
-            }
-#pragma omp barrier
-        }
-    }
-}
-
-/* Where V_j of `count` pairs from t on begin; the lines of pairs a little later are fetched. */
-ALWAYS_INLINE void FN(find_lines)(const int32_t *other, int64_t t, int64_t n, const REAL *V, int64_t stride, const REAL **at) {
+/* Where V_j of LANES pairs from t on begin; the lines of pairs a little later are fetched. */
+ALWAYS_INLINE void find_lines(const int32_t *other, int64_t t, int64_t n, const REAL *V, int64_t stride, const REAL **at) {
     for (int l = 0; l < LANES; l++) {
         at[l] = V + other[t + l < n ? t + l : t] * stride;
         if (t + l + PAIRS_AHEAD >= n) continue;
@@ -84,62 +35,85 @@ ALWAYS_INLINE void FN(find_lines)(const int32_t *other, int64_t t, int64_t n, co
 }
 
 /* score_t += U_i . V_j for pairs [t, t + LANES) of n, V_j given by their places. */
-ALWAYS_INLINE void FN(score_group)(const REAL *U, const REAL **at, int64_t stride, int64_t t, int64_t n, REAL *score) {
+ALWAYS_INLINE void score_group(const REAL *U, const REAL **at, int64_t stride, int64_t t, int64_t n, REAL *score) {
     vec sums[LANES] = {0};
     for (int64_t c = 0; c < stride; c += LANES) {
-        const vec u = FN(load)(U + c);
-#pragma GCC unroll 8
-        for (int l = 0; l < LANES; l++) sums[l] += u * FN(load)(at[l] + c);
+        const vec u = load(U + c);
+        UNROLL(8)
+        for (int l = 0; l < LANES; l++) sums[l] += u * load(at[l] + c);
     }
-    const vec dots = FN(add_each)(sums);
+    const vec dots = add_each(sums);
     if (t + LANES <= n) {
-        FN(store)(score + t, FN(load)(score + t) + dots);
+        store(score + t, load(score + t) + dots);
     } else {
         for (int l = 0; t + l < n; l++) score[t + l] += dots[l];
     }
 }
 
-/* Scores of row i's pairs: offset + U_i . V_j, less y for the square loss. */
-static void FN(row_scores)(const fmf_pairs *pairs, int32_t loss, int64_t i, const REAL *U, const REAL *V, int64_t stride,
-                           REAL offset, REAL *score) {
-    const int64_t begin = pairs->ptr[i], n = pairs->ptr[i + 1] - begin;
-    const REAL *y = (const REAL *)pairs->y + begin;
-    for (int64_t t = 0; t < n; t++) score[t] = loss == FMF_SQUARE ? offset - y[t] : offset;
+/* What a score begins with: the offset, less y for the square loss. */
+static inline void begin_scores(const fmf_side *side, int64_t at, int64_t n, REAL *score) {
+    const REAL *y = (const REAL *)side->pairs.y + at, offset = (REAL)side->offset;
+    for (int64_t t = 0; t < n; t++) score[t] = side->loss.code == FMF_SQUARE ? offset - y[t] : offset;
+}
+
+/* Scores of row i's pairs. */
+static void row_scores(const fmf_side *side, int64_t i, REAL *score) {
+    const int64_t begin = side->pairs.ptr[i], n = side->pairs.ptr[i + 1] - begin;
+    begin_scores(side, begin, n, score);
     for (int64_t t = 0; t < n; t += LANES) {
         const REAL *at[LANES];
-        FN(find_lines)(pairs->other + begin, t, n, V, stride, at);
-        FN(score_group)(U + i * stride, at, stride, t, n, score);
+        find_lines(side->pairs.other + begin, t, n, side->theirs, side->stride, at);
+        score_group((const REAL *)side->mine + i * side->stride, at, side->stride, t, n, score);
     }
 }
 
-static double FN(scores)(const fmf_pairs *pairs, const fmf_loss *loss, const void *own, const void *other, int64_t stride,
-                         double offset, void *score, void *row_score, int64_t longest, double *chunk_loss, int32_t threads) {
-    const REAL *y = pairs->y, *weight = pairs->weight;
-    double total = 0.0;
-    int64_t c;
-#pragma omp parallel for schedule(dynamic, 4) num_threads(threads)
-    for (c = 0; c < pairs->chunks; c++) {
-        double sum = 0.0;
-        for (int64_t i = pairs->chunk[c]; i < pairs->chunk[c + 1]; i++) {
-            const int64_t at = pairs->ptr[i], n = pairs->ptr[i + 1] - at;
-            REAL *s = score ? (REAL *)score + at : (REAL *)row_score + (int64_t)FMF_THREAD * longest;
-            FN(row_scores)(pairs, loss->code, i, own, other, stride, (REAL)offset, s);
-            if (loss->code != FMF_EXTERNAL) sum += FN(value_block)(loss, s, y + at, weight ? weight + at : NULL, n);
-        }
-        chunk_loss[c] = sum;
+typedef struct {
+    const fmf_side *side;
+    const fmf_scoring *scratch;
+} scoring;
+
+/* Scores and loss of a chunk.  A table's loss gets the whole chunk; those known here go row by row, as in panel/rows.h. */
+static void score_chunk(void *context, int64_t c, int thread) {
+    const scoring *o = context;
+    const fmf_pairs *pairs = &o->side->pairs;
+    const int64_t first = pairs->chunk[c], end = pairs->chunk[c + 1], base = pairs->ptr[first];
+    const REAL *y = pairs->y;
+    REAL *score = o->side->score ? (REAL *)o->side->score + base
+                                 : (REAL *)o->scratch->chunk_score + (int64_t)thread * o->scratch->longest;
+    const fmf_loss *loss = &o->side->loss;
+    double sum = 0.0;
+    for (int64_t i = first; i < end; i++) {
+        const int64_t at = pairs->ptr[i], n = pairs->ptr[i + 1] - at;
+        row_scores(o->side, i, score + (at - base));
+        if (loss->code != FMF_NATIVE) sum += total_loss(loss, score + (at - base), y + at, weights_at(pairs, at), n, NULL);
     }
-    for (c = 0; c < pairs->chunks; c++) total += chunk_loss[c];
+    if (loss->code == FMF_NATIVE) {
+        REAL *value = (REAL *)o->scratch->value + (int64_t)thread * loss->batch;
+        sum = total_loss(loss, score, y + base, weights_at(pairs, base), pairs->ptr[end] - base, value);
+    }
+    o->scratch->chunk_loss[c] = sum;
+}
+
+static double scores(const fmf_side *side, const fmf_scoring *scratch, int32_t threads) {
+    scoring o = {side, scratch};
+    double total = 0.0;
+    fmf_share_out(threads, side->pairs.chunks, score_chunk, &o);
+    for (int64_t c = 0; c < side->pairs.chunks; c++) total += scratch->chunk_loss[c];
     return total;
 }
 
-static void FN(pair_scores)(int64_t n, const int32_t *rows, const int32_t *others, const void *own, const void *other,
-                            int64_t stride, double offset, void *score, int32_t threads) {
-    const REAL *U = own, *V = other;
-    REAL *s = score;
-    int64_t e;
-#pragma omp parallel for schedule(static) num_threads(threads)
-    for (e = 0; e < n; e++) s[e] = (REAL)offset + FN(dot)(U + rows[e] * stride, V + others[e] * stride, stride);
+static void score_some_pairs(void *context, int64_t p, int thread) {
+    const fmf_pair_list *o = context;
+    const REAL *U = o->mine, *V = o->theirs;
+    const range some = portion(o->n, COPIED, p);
+    REAL *score = o->score;
+    (void)thread;
+    for (int64_t e = some.from; e < some.to; e++) {
+        score[e] = (REAL)o->offset + dot(U + o->row[e] * o->stride, V + o->other[e] * o->stride, o->stride);
+    }
 }
 
-#undef PANEL
-#undef PANEL_PARTS
+static void pair_scores(const fmf_pair_list *list, int32_t threads) {
+    fmf_pair_list o = *list;
+    fmf_share_out(threads, portions_of(o.n, COPIED), score_some_pairs, &o);
+}

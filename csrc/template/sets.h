@@ -1,47 +1,69 @@
-/* sets.h -- the feature phase of Algorithm 3, shared out by non-zeros.  Included for one dimension and for a block of them:
-     PHASE(name)                     names
-     CONTEXT, PLAN(c), SCRATCH(c)    what is swept: its type, its plan, room for the sums of cut columns' pieces
-     SUMS                            how many numbers a column's sums are
-     PHASE(column_piece)(c, s, skip, out)   the sums over the piece of column s that begins `skip` non-zeros into it
-     PHASE(settle)(c, k, s, place, sums)    what becomes of a column's sums */
+/* sets.h -- set after set, for one dimension and for a panel of them: a set's steps are phases that threads share out; sets too
+   small for that are left to one thread, as many of them as come one after another. */
 
-/* The thread's share of set S: whole columns that begin in it, and pieces of cut columns that do. */
-static void PHASE(feature_phase)(const CONTEXT *c, const fmf_dimension *k, int64_t S, int thread, int team) {
-    const fmf_plan *plan = PLAN(c);
-    const int64_t first = plan->set_ptr[S], last = plan->set_ptr[S + 1];
-    const int64_t begin = plan->start[first], total = plan->start[last] - begin;
-    const int64_t from = begin + total * thread / team;
-    const int64_t to = thread + 1 == team ? begin + total + 1 : begin + total * (thread + 1) / team;
-    int64_t t = first + first_at_least(plan->start + first, last - first, from);
-    if (t > first) t--; /* a cut column that began before may go on here */
-    for (; t < last && plan->start[t] < to; t++) {
-        const int64_t s = plan->order[t];
-        if (t + AHEAD < last) PHASE(fetch)(c, k, plan->order[t + AHEAD]);
-        if (plan->cut[t + 1] == plan->cut[t]) {
-            REAL sums[SUMS];
-            if (plan->start[t] < from) continue;
-            PHASE(column_piece)(c, s, 0, sums);
-            PHASE(settle)(c, k, s, t - first, sums);
-            continue;
-        }
-        for (int64_t piece = 0; piece < plan->cut[t + 1] - plan->cut[t]; piece++) {
-            const int64_t at = plan->start[t] + piece * FMF_CUT;
-            if (at < from || at >= to) continue;
-            PHASE(column_piece)(c, s, piece * FMF_CUT, SCRATCH(c) + SUMS * (plan->cut[t] - plan->cut[first] + piece));
-        }
-    }
+/* What is swept; the first member of a context. */
+typedef struct sweep {
+    const fmf_plan *plan;
+    int64_t wide;                 /* dimensions that are swept at once: the more, the smaller the sets worth sharing out */
+    const struct set_step *steps; /* up to one without work */
+    int64_t set;                  /* the current one */
+    int64_t until;                /* small sets: up to here */
+} sweep;
+
+typedef struct set_step {
+    int64_t (*portions)(const sweep *o);
+    fmf_work *work;
+    fmf_finish *finish; /* once all portions are done, or NULL */
+} set_step;
+
+static inline int64_t set_size(const fmf_plan *plan, int64_t S) { return set_start(plan, S + 1) - set_start(plan, S); }
+
+static inline int has_cut(const fmf_plan *plan, int64_t S) {
+    return plan->cut[plan->set_ptr[S + 1]] > plan->cut[plan->set_ptr[S]];
 }
 
-/* Cut columns: their pieces added in order. */
-static void PHASE(join_pieces)(const CONTEXT *c, const fmf_dimension *k, int64_t S) {
-    const fmf_plan *plan = PLAN(c);
-    const int64_t first = plan->set_ptr[S];
-    for (int64_t t = first; t < plan->set_ptr[S + 1]; t++) {
-        if (plan->cut[t + 1] == plan->cut[t]) continue;
-        REAL sums[SUMS] = {0};
-        for (int64_t piece = plan->cut[t] - plan->cut[first]; piece < plan->cut[t + 1] - plan->cut[first]; piece++) {
-            for (int n = 0; n < SUMS; n++) sums[n] += SCRATCH(c)[SUMS * piece + n];
+/* The non-zeros of a portion of the current set. */
+static inline int64_t entries_at_once(const sweep *o) {
+    const int64_t least = FMF_SMALL_SET / o->wide, many = set_size(o->plan, o->set) / 128;
+    return many > least ? many : least;
+}
+
+/* A set's portions where its non-zeros are shared out. */
+static int64_t entry_portions(const sweep *o) {
+    const int64_t portions = portions_of(set_size(o->plan, o->set), entries_at_once(o));
+    return portions ? portions : 1; /* features without non-zeros have a step, too */
+}
+
+static inline int is_small(const sweep *o, int64_t S) { return set_size(o->plan, S) * o->wide < FMF_SMALL_SET; }
+
+static void sweep_small_sets(void *context, int64_t portion, int thread) {
+    sweep *o = context;
+    const int64_t first = o->set;
+    (void)portion;
+    for (; o->set < o->until; o->set++) {
+        for (const set_step *step = o->steps; step->work; step++) {
+            const int64_t portions = step->portions(o);
+            for (int64_t p = 0; p < portions; p++) step->work(context, p, thread);
+            if (step->finish) step->finish(context);
         }
-        PHASE(settle)(c, k, plan->order[t], t - first, sums);
+    }
+    o->set = first;
+}
+
+/* `context` begins with a sweep; it is this thread's. */
+static void sweep_sets(fmf_worker *me, void *context) {
+    sweep *o = context;
+    for (o->set = 0; o->set < o->plan->sets;) {
+        o->until = o->set;
+        while (o->until < o->plan->sets && is_small(o, o->until)) o->until++;
+        if (o->until > o->set) {
+            fmf_phase(me, 1, sweep_small_sets, NULL, context);
+            o->set = o->until;
+            continue;
+        }
+        for (const set_step *step = o->steps; step->work; step++) {
+            fmf_phase(me, step->portions(o), step->work, step->finish, context);
+        }
+        o->set++;
     }
 }

@@ -1,1 +1,0 @@
-"""The only door to C: checks every array, hands raw buffers over, turns status codes into exceptions."""

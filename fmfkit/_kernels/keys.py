@@ -1,4 +1,4 @@
-"""Numbers for keys."""
+"""From keys to row numbers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fmfkit._core import lib
-from fmfkit._kernels.buffers import pointer
+from fmfkit._kernels.buffers import integers
 from fmfkit._kernels.library import succeed
 
 
@@ -16,9 +16,9 @@ def number_keys(keys: NDArray[np.uint64]) -> tuple[NDArray[np.int32], NDArray[np
     number_of, first = np.empty(len(keys), np.int32), np.empty(len(keys), np.int64)
     count = lib.fmf_number_keys(
         len(keys),
-        pointer("uint64_t *", keys, np.uint64),
-        pointer("int32_t *", number_of, np.int32),
-        pointer("int64_t *", first, np.int64),
+        integers(keys, np.uint64),
+        integers(number_of, np.int32, writable=True),
+        integers(first, np.int64, writable=True),
     )
     succeed(lib.FMF_OUT_OF_MEMORY if count < 0 else lib.FMF_OK)
     return number_of, first[:count].copy()

@@ -1,17 +1,16 @@
-"""The compiled core: its version, instruction sets and threads."""
+"""The compiled core: loaded once, its instruction set chosen, its threads counted."""
 
 from __future__ import annotations
 
-import math
 import os
 import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import fmfkit
 from fmfkit._core import ffi, lib
+from fmfkit._kernels import processors
 
 MOST_THREADS = 1024
 """More are refused: OpenMP ends the process when it cannot start its threads."""
@@ -49,7 +48,7 @@ def build_info() -> dict[str, Any]:
 
 
 def resolve_threads(threads: int | None) -> int:
-    """Return the number of threads to use: as asked, else OMP_NUM_THREADS, else the processors it may use."""
+    """Return the number of threads to use: as asked, else OMP_NUM_THREADS, else the processors this process may use."""
     if threads is not None:
         if isinstance(threads, bool) or not isinstance(threads, int | np.integer) or not 1 <= threads <= MOST_THREADS:
             raise ValueError(f"threads: expected a whole number from 1 to {MOST_THREADS}, or None, got {threads!r}")
@@ -57,50 +56,14 @@ def resolve_threads(threads: int | None) -> int:
     asked = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
     if asked.isascii() and asked.isdigit() and int(asked) > 0:
         return min(int(asked), MOST_THREADS)
-    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    quota = cpu_quota()
-    return processors if quota is None else max(1, min(processors, math.ceil(quota)))
-
-
-def cpu_quota(root: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cgroup")) -> float | None:
-    """Return how many processors the container may use at a time, the least of its own and its parents' limits."""
-    limits = [_quota_v1(root), *(_quota_v2(folder) for folder in _groups(root, own))]
-    return min((limit for limit in limits if limit is not None), default=None)
-
-
-def _groups(root: Path, own: Path) -> list[Path]:
-    """Return the folders of the process's control group (version 2) and of all above it."""
-    try:
-        lines = own.read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return [root]
-    name = next((line.removeprefix("0::") for line in lines if line.startswith("0::")), "/")
-    folder = root / name.strip("/")
-    return [folder, *(parent for parent in folder.parents if parent.is_relative_to(root))]
-
-
-def _quota_v2(folder: Path) -> float | None:
-    try:
-        quota, period = (folder / "cpu.max").read_text(encoding="ascii").split()[:2]
-        return None if quota == "max" else int(quota) / int(period)
-    except (OSError, ValueError, ZeroDivisionError):
-        return None
-
-
-def _quota_v1(root: Path) -> float | None:
-    try:
-        quota = int((root / "cpu" / "cpu.cfs_quota_us").read_text(encoding="ascii"))
-        period = int((root / "cpu" / "cpu.cfs_period_us").read_text(encoding="ascii"))
-        return quota / period if quota > 0 and period > 0 else None
-    except (OSError, ValueError):
-        return None
+    return min(processors.usable(), MOST_THREADS)
 
 
 _warned: set[int] = set()  # processes that were told
 
 
 def team(threads: int) -> int:
-    """Return how many of the threads may be used now: 1 in a child forked after its parent used several."""
+    """Return how many threads can run now: one in a process that was forked after OpenMP ran in its parent."""
     safe: int = lib.fmf_safe_threads(threads)
     if safe < threads and lib.fmf_openmp() and os.getpid() not in _warned:
         _warned.add(os.getpid())
@@ -119,7 +82,7 @@ def kernels(dtype: np.dtype[Any]) -> Any:
 
 
 def succeed(status: int) -> None:
-    """Raise the exception that a status code stands for."""
+    """Turn a status of C into an exception."""
     if status == lib.FMF_OUT_OF_MEMORY:
         raise MemoryError("fmfkit's kernels could not allocate their scratch space")
 

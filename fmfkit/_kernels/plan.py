@@ -1,20 +1,18 @@
-"""A partition laid out for the sweep of Algorithm 3."""
+"""A round's partition of the features, laid out for the sweep of Algorithm 3."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import attrs
 import numpy as np
 from numpy.typing import NDArray
 
 from fmfkit._core import ffi, lib
-from fmfkit._kernels.buffers import int32, int64, pointer, void
-from fmfkit._kernels.library import kernels, succeed, team
+from fmfkit._kernels.buffers import Array, Table, allocate, integers, pointers
+from fmfkit._kernels.library import kernels, team
 from fmfkit._kernels.structs import features_fields
 from fmfkit.interfaces import Partition
 from fmfkit.problem.features import Features
-from fmfkit.typing import Reals
 
 CUT: int = lib.FMF_CUT
 """Columns with more non-zeros are summed in pieces of this size."""
@@ -22,35 +20,66 @@ SMALL_SET: int = lib.FMF_SMALL_SET
 """Sets with fewer non-zeros are swept by one thread."""
 
 
-@attrs.define(eq=False)
+def without_owned(partition: Partition, features: Features) -> Partition:
+    """Return the partition of the shared features that a partition of all makes."""
+    keep = features.shared[partition.order]
+    before = np.concatenate([[0], np.cumsum(keep)])
+    return Partition(partition.order[keep], np.unique(before[partition.offsets]))
+
+
+def largest_set(partition: Partition) -> int:
+    """Return the number of features of the largest set."""
+    return int(np.diff(partition.offsets).max(initial=0))
+
+
 class Plan:
-    """A partition laid out for the sweep; its large buffers serve every round."""
+    """A partition and where its columns begin; with ``laid_out``, its non-zeros by row, in buffers for every round."""
 
-    features: Features
-    conflict: Reals
-    entry_row: NDArray[np.int32]
-    entry_place: NDArray[np.int32]
-    entry_value: Reals
-    partition: Partition = attrs.field(init=False)
-    start: NDArray[np.int64] = attrs.field(init=False)
-    cut: NDArray[np.int64] = attrs.field(init=False)
-    set_run: NDArray[np.int64] = attrs.field(init=False, factory=lambda: np.zeros(1, np.int64))
-    run_row: NDArray[np.int32] = attrs.field(init=False, factory=lambda: np.zeros(0, np.int32))
-    run_ptr: NDArray[np.int64] = attrs.field(init=False, factory=lambda: np.zeros(1, np.int64))
-
-    @classmethod
-    def allocate(cls, features: Features) -> Plan:
-        """Reserve what a round needs: proportional to the non-zeros of the features."""
-        n, dtype = features.nonzeros, features.own_value.dtype
-        return cls(features, np.empty(n, dtype), np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, dtype))
+    def __init__(self, features: Features, partition: Partition | None = None) -> None:
+        """Take the features; a partition is counted at once, not laid out."""
+        self.features = features
+        self._buffers: dict[str, NDArray[Any]] = {}
+        self._scratch: dict[str, NDArray[Any]] = {}
+        self._runs = {"set_run": np.zeros(1, np.int64)}
+        self._count(Partition([], [0]) if partition is None else partition)
 
     @classmethod
     def of_one_set(cls, features: Features) -> Plan:
         """Return the plan for all shared features at once, which needs no more than their order."""
-        none = np.empty(0, features.own_value.dtype)
-        plan = cls(features, none, np.empty(0, np.int32), np.empty(0, np.int32), none)
-        plan._count(Partition(np.flatnonzero(features.shared).astype(np.int32), [0, int(features.shared.sum())]))
-        return plan
+        shared = np.flatnonzero(features.shared).astype(np.int32)
+        return cls(features, Partition(shared, [0, len(shared)]))
+
+    @staticmethod
+    def counts_table(features: int) -> Table:
+        """Return what telling columns apart needs."""
+        return {"start": Array((features + 1,), np.int64), "cut": Array((features + 1,), np.int64)}
+
+    @staticmethod
+    def table(features: Features) -> Table:
+        """Return what laying out needs, whatever the partition."""
+        n, dtype = features.nonzeros, features.own_value.dtype
+        return {
+            "conflict": Array((n,), dtype),
+            "entry_row": Array((n,), np.int32),
+            "entry_place": Array((n,), np.int32),
+            "entry_value": Array((n,), dtype),
+        }
+
+    @staticmethod
+    def scratch_table(features: Features, sets: int, threads: int) -> Table:
+        """Return what laying out some sets needs beside."""
+        parts = 1 if threads == 1 else max(threads, min(4 * threads, features.nonzeros // (sets + 1)))
+        return {
+            "set_of": Array((features.cols,), np.int32),
+            "place_of": Array((features.cols,), np.int32),
+            "cursor": Array((parts, sets), np.int64),
+            "C": Array((threads, features.rows), features.own_value.dtype),
+        }
+
+    @staticmethod
+    def runs_table(runs: int) -> Table:
+        """Return what the rows of the sets need, for panels."""
+        return {"run_row": Array((runs,), np.int32), "run_ptr": Array((runs + 1,), np.int64)}
 
     def _count(self, partition: Partition) -> None:
         """Find where columns begin, and which are cut."""
@@ -60,56 +89,58 @@ class Plan:
         self.cut = np.concatenate([[0], np.cumsum(np.where(sizes > CUT, -(-sizes // CUT), 0))])
 
     def lay_out(self, partition: Partition, threads: int, *, runs: bool = False) -> None:
-        """Lay out a (checked) partition, of all features or of some; with its runs for the block kernels."""
+        """Lay out a (checked) partition, of all features or of some; with its runs for panels."""
+        threads = team(threads)
         self._count(partition)
-        X = ffi.new("fmf_features *", features_fields(self.features))
+        if not self._buffers:
+            self._buffers = allocate(self.table(self.features))
+        wanted = self.scratch_table(self.features, len(partition), threads)
+        if {name: array.shape for name, array in self._scratch.items()} != {n: a.shape for n, a in wanted.items()}:
+            self._scratch = {}
+            self._scratch = allocate(wanted)
+        dtype = self.features.own_value.dtype
+        scratch = pointers(self._scratch, dtype, frozenset())
+        scratch["row_parts"] = len(self._scratch["cursor"])
+        self._runs = {"set_run": np.zeros(1, np.int64)}
         plan = ffi.new("fmf_plan *", self.fields())
-        table = kernels(self.conflict.dtype)
-        succeed(table.plan(X, plan, team(threads)))
+        features = ffi.new("fmf_features *", features_fields(self.features))
+        kernels(dtype).plan(features, plan, ffi.new("fmf_plan_scratch *", scratch), threads)
         if runs:
-            counts = np.zeros(len(partition), np.int64)
-            table.runs(plan, pointer("int64_t *", counts, np.int64, writable=True), team(threads))
-            self.set_run = np.concatenate([[0], np.cumsum(counts)])
-            self.run_row = np.empty(self.set_run[-1], np.int32)
-            self.run_ptr = np.empty(self.set_run[-1] + 1, np.int64)
-            table.runs(ffi.new("fmf_plan *", self.fields()), ffi.NULL, team(threads))
+            self._find_runs(plan, threads)
+
+    def _find_runs(self, plan: Any, threads: int) -> None:
+        dtype, counts = self.features.own_value.dtype, np.zeros(len(self.partition), np.int64)
+        kernels(dtype).runs(plan, integers(counts, np.int64, writable=True), threads)
+        set_run = np.concatenate([[0], np.cumsum(counts)])
+        self._runs = {"set_run": set_run, **allocate(self.runs_table(int(set_run[-1])))}
+        kernels(dtype).runs(ffi.new("fmf_plan *", self.fields()), ffi.NULL, threads)
 
     def fields(self) -> dict[str, Any]:
-        """Return the members of the C struct."""
-        dtype = self.conflict.dtype
+        """Return the members of fmf_plan."""
         return {
             "sets": len(self.partition),
-            "order": int32(self.partition.order),
-            "set_ptr": int64(self.partition.offsets),
-            "start": int64(self.start),
-            "cut": int64(self.cut),
-            "conflict": void(self.conflict, dtype, writable=True),
-            "entry_row": pointer("int32_t *", self.entry_row, np.int32, writable=True),
-            "entry_place": pointer("int32_t *", self.entry_place, np.int32, writable=True),
-            "entry_value": void(self.entry_value, dtype, writable=True),
-            "set_run": int64(self.set_run),
-            "run_row": pointer("int32_t *", self.run_row, np.int32, writable=True),
-            "run_ptr": pointer("int64_t *", self.run_ptr, np.int64, writable=True),
+            "order": integers(self.partition.order, np.int32),
+            "set_ptr": integers(self.partition.offsets, np.int64),
+            "start": integers(self.start, np.int64),
+            "cut": integers(self.cut, np.int64),
+            **pointers({**self._buffers, **self._runs}, self.features.own_value.dtype, frozenset()),
         }
-
-    def _largest(self, running: NDArray[np.int64]) -> int:
-        at = running[self.partition.offsets]
-        return int(np.diff(at).max(initial=0))
-
-    @property
-    def largest_set(self) -> int:
-        """The number of features of the largest set."""
-        return int(np.diff(self.partition.offsets).max(initial=0))
 
     @property
     def most_pieces(self) -> int:
         """The largest number of pieces of cut columns in a set."""
-        return self._largest(self.cut)
+        return int(np.diff(self.cut[self.partition.offsets]).max(initial=0))
+
+    @property
+    def work(self) -> int:
+        """The number of non-zeros that are swept."""
+        return int(self.start[-1])
 
     def imbalance(self, threads: int, wide: int = 1) -> float:
         """Return the paper's sigma: the busiest thread's non-zeros over the mean, all sets together.
 
-        ``wide`` is the number of dimensions that are swept at once: the more, the smaller the sets that are shared out.
+        Of the share that each thread begins with: when it is done it helps the others. ``wide`` is the number of
+        dimensions that are swept at once: the more, the smaller the sets that are shared out.
         """
         if threads == 1 or self.start[-1] == 0:
             return 1.0
@@ -126,3 +157,9 @@ class Plan:
         cut = np.flatnonzero(np.diff(self.cut))
         inner = [np.arange(self.start[t], self.start[t + 1], CUT) for t in cut]
         return np.unique(np.concatenate([self.start, *inner]))
+
+
+NO_PLAN: Any = ffi.new("fmf_plan *", {"sets": 0, "set_ptr": ffi.NULL})
+"""What Algorithms 1 and 2 have for a plan."""
+
+__all__ = ["NO_PLAN", "Plan", "largest_set", "without_owned"]

@@ -3,7 +3,7 @@
    A loss is a `static const fmfkit_loss` whose address a function of the plugin returns; Python hands it on:
    fmfkit.native.NativeLoss(address, beta=..., params=..., owner=...).  The same for a regularizer.
 
-   Functions work on blocks: n numbers in each array.  They are called from several threads at once, on different blocks:
+   Functions work on batches: n numbers in each array.  They are called from several threads at once, on different batches:
    they must be pure, and must neither call Python nor open an OpenMP region. */
 #ifndef FMFKIT_H
 #define FMFKIT_H
@@ -26,14 +26,14 @@ typedef struct fmfkit_loss {
     uint16_t abi_minor;
     uint64_t struct_size;  /* of this struct, as the plugin was compiled with it */
     uint64_t params_size;  /* bytes that the functions read at params; 0: none, params may be NULL */
-    /* value: loss(s, y).  gradient: g, its derivative by s.  bend: g, and h such that
+    /* value: loss(s, y).  gradient: g, its derivative by s.  curvature: g, and h such that
        loss(s + t, y) <= loss(s, y) + g t + h/2 t^2 for every t; NULL: the beta that Python gives holds everywhere. */
     void (*value_f32)(const float *score, const float *y, float *value, int64_t n, const void *params);
     void (*gradient_f32)(const float *score, const float *y, float *g, int64_t n, const void *params);
-    void (*bend_f32)(const float *score, const float *y, float *g, float *h, int64_t n, const void *params);
+    void (*curvature_f32)(const float *score, const float *y, float *g, float *h, int64_t n, const void *params);
     void (*value_f64)(const double *score, const double *y, double *value, int64_t n, const void *params);
     void (*gradient_f64)(const double *score, const double *y, double *g, int64_t n, const void *params);
-    void (*bend_f64)(const double *score, const double *y, double *g, double *h, int64_t n, const void *params);
+    void (*curvature_f64)(const double *score, const double *y, double *g, double *h, int64_t n, const void *params);
     /* ABI 1.0 ends here */
 } fmfkit_loss;
 
@@ -70,21 +70,25 @@ typedef struct fmfkit_regularizer {
 #define FMFKIT_INLINE static inline
 #endif
 
-/* e^x, branch-free, so that loops over it become vector code: x = k ln 2 + r, a polynomial in r, k into the exponent.
-   Results that would leave the normal numbers are held at their ends. */
+/* e^x = 2^k e^r with |r| <= ln 2 / 2; e^r = 1 + r + r^2 times this polynomial in r, a number or a vector. */
+#define FMFKIT_EXP_SERIES_f32(r)                                                                       \
+    (((((1.9875691500e-4f * (r) + 1.3981999507e-3f) * (r) + 8.3334519073e-3f) * (r) + 4.1665795894e-2f) * (r) + \
+      1.6666665459e-1f) * (r) + 5.0000001201e-1f)
+#define FMFKIT_EXP_SERIES_f64(r)                                                                       \
+    (((((((((((1.0 / 6227020800.0 * (r) + 1.0 / 479001600.0) * (r) + 1.0 / 39916800.0) * (r) + 1.0 / 3628800.0) * (r) + \
+            1.0 / 362880.0) * (r) + 1.0 / 40320.0) * (r) + 1.0 / 5040.0) * (r) + 1.0 / 720.0) * (r) + 1.0 / 120.0) * (r) + \
+       1.0 / 24.0) * (r) + 1.0 / 6.0) * (r) + 0.5)
+
+/* e^x, branch-free, so that loops over it become vector code.  Results that would leave the normal numbers are held at their
+   ends. */
 FMFKIT_INLINE float fmfkit_exp_f32(float x) {
     x = x < -87.0f ? -87.0f : x;
     x = x > 88.0f ? 88.0f : x;
     const float shifted = x * 1.44269504f + 12582912.0f; /* leaves the nearest whole number in the low bits */
     const float k = shifted - 12582912.0f;
     const float r = x - k * 0.693359375f - k * -2.12194440e-4f;
-    float p = r * 1.9875691500e-4f + 1.3981999507e-3f;
+    float p = FMFKIT_EXP_SERIES_f32(r) * r * r + r + 1.0f;
     int32_t bits, power;
-    p = p * r + 8.3334519073e-3f;
-    p = p * r + 4.1665795894e-2f;
-    p = p * r + 1.6666665459e-1f;
-    p = p * r + 5.0000001201e-1f;
-    p = p * r * r + r + 1.0f;
     memcpy(&bits, &p, sizeof bits);
     memcpy(&power, &shifted, sizeof power);
     bits = (int32_t)((uint32_t)bits + ((uint32_t)power << 23));
@@ -98,19 +102,8 @@ FMFKIT_INLINE double fmfkit_exp_f64(double x) {
     const double shifted = x * 1.44269504088896340736 + 6755399441055744.0;
     const double k = shifted - 6755399441055744.0;
     const double r = x - k * 6.93147180369123816490e-01 - k * 1.90821492927058770002e-10;
-    double p = r * (1.0 / 6227020800.0) + 1.0 / 479001600.0;
+    double p = FMFKIT_EXP_SERIES_f64(r) * r * r + r + 1.0;
     int64_t bits, power;
-    p = p * r + 1.0 / 39916800.0;
-    p = p * r + 1.0 / 3628800.0;
-    p = p * r + 1.0 / 362880.0;
-    p = p * r + 1.0 / 40320.0;
-    p = p * r + 1.0 / 5040.0;
-    p = p * r + 1.0 / 720.0;
-    p = p * r + 1.0 / 120.0;
-    p = p * r + 1.0 / 24.0;
-    p = p * r + 1.0 / 6.0;
-    p = p * r + 0.5;
-    p = p * r * r + r + 1.0;
     memcpy(&bits, &p, sizeof bits);
     memcpy(&power, &shifted, sizeof power);
     bits = (int64_t)((uint64_t)bits + ((uint64_t)power << 52));
@@ -160,6 +153,18 @@ FMFKIT_INLINE double fmfkit_softplus_f64(double x) {
 }
 FMFKIT_INLINE float fmfkit_sigmoid_f32(float x) { return 1.0f / (1.0f + fmfkit_exp_f32(-x)); }
 FMFKIT_INLINE double fmfkit_sigmoid_f64(double x) { return 1.0 / (1.0 + fmfkit_exp_f64(-x)); }
+
+
+/* (sigma - 1/2) / x for sigma = 1 / (1 + e^-x), the curvature of ln(1 + e^x) that majorises at x; near 0 by its series. */
+#define FMFKIT_LOGISTIC_NEAR 0.01
+FMFKIT_INLINE float fmfkit_logistic_curvature_f32(float x, float sigma) {
+    const int near = x < (float)FMFKIT_LOGISTIC_NEAR && x > -(float)FMFKIT_LOGISTIC_NEAR;
+    return near ? 0.25f - x * x * (1.0f / 48.0f) : (sigma - 0.5f) / (near ? 1.0f : x);
+}
+FMFKIT_INLINE double fmfkit_logistic_curvature_f64(double x, double sigma) {
+    const int near = x < FMFKIT_LOGISTIC_NEAR && x > -FMFKIT_LOGISTIC_NEAR;
+    return near ? 0.25 - x * x * (1.0 / 48.0) : (sigma - 0.5) / (near ? 1.0 : x);
+}
 
 #ifdef __cplusplus
 }

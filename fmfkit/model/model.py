@@ -12,7 +12,8 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from fmfkit._kernels import scoring
-from fmfkit._kernels.top import PackedTargets
+from fmfkit._kernels.buffers import padded
+from fmfkit._kernels.scoring import PackedTargets, Skip
 from fmfkit.arguments import whole
 from fmfkit.interfaces import Loss
 from fmfkit.model import file
@@ -142,7 +143,7 @@ class Model:
 
     @functools.cached_property
     def _packed(self) -> PackedTargets:
-        return PackedTargets.of(self._targets, self.state.threads)
+        return PackedTargets(self._targets, self.offset, self.state.threads)
 
     def recommend(
         self,
@@ -176,11 +177,10 @@ class Model:
             mine = self._queries if queries is None else self._queries[rows]
         skip = None if exclude is None else _rows_of(exclude, rows, self.Z.rows)
         if candidates is None:
-            return Ranked(*self._packed.best(mine, self.offset, min(k, self.Z.rows), skip, self.state.threads))
+            return Ranked(*self._packed.best(mine, min(k, self.Z.rows), None if skip is None else Skip.of(skip)))
         chosen = np.unique(_flat_rows("candidates", candidates, self.Z.rows))
-        packed = PackedTargets.of(self._targets[chosen], self.state.threads)
-        left_out = None if skip is None else skip[:, chosen]
-        targets, scores = packed.best(mine, self.offset, min(k, len(chosen)), left_out, self.state.threads)
+        packed = PackedTargets(self._targets[chosen], self.offset, self.state.threads)
+        targets, scores = packed.best(mine, min(k, len(chosen)), None if skip is None else Skip.of(skip[:, chosen]))
         return Ranked(np.where(targets < 0, -1, np.append(chosen, -1)[targets]).astype(np.int32), scores)
 
     def similar(self, targets: ArrayLike | None = None, k: int = 10, *, queries: ArrayLike | None = None) -> Ranked:
@@ -192,7 +192,7 @@ class Model:
         unit, packed = self._similar_targets if queries is None else self._similar_queries
         rows = _flat_rows(name, given, len(unit))
         itself = sp.csr_array((np.ones(len(rows)), rows, np.arange(len(rows) + 1)), shape=(len(rows), len(unit)))
-        return Ranked(*packed.best(unit[rows], 0.0, min(k, len(unit)), itself, self.state.threads))
+        return Ranked(*packed.best(unit[rows], min(k, len(unit)), Skip.of(itself)))
 
     @functools.cached_property
     def _similar_targets(self) -> tuple[Reals, PackedTargets]:
@@ -205,8 +205,8 @@ class Model:
     def _unit(self, embedding: Reals) -> tuple[Reals, PackedTargets]:
         """Return embeddings of length one, and the same packed."""
         norm = np.linalg.norm(embedding, axis=1, keepdims=True)
-        unit = scoring.padded(embedding / np.where(norm > 0, norm, 1))
-        return unit, PackedTargets.of(unit, self.state.threads)
+        unit = padded(embedding / np.where(norm > 0, norm, 1))
+        return unit, PackedTargets(unit, 0.0, self.state.threads)
 
     def _embed_new(self, name: Literal["X", "Z"], given: Any) -> Reals:
         """Return the embedding of instances given by features alone."""

@@ -33,7 +33,7 @@ class Stage:
     until: Callable[[RoundRecord], bool] | None = None
 
     def over(self, done: int, record: RoundRecord | None) -> bool:
-        """Tell whether the stage ends after ``done`` rounds, the last of them on ``record``."""
+        """Return whether the stage ends after ``done`` rounds, the last of them on ``record``."""
         if self.rounds is not None and done >= self.rounds:
             return True
         return bool(done and self.until is not None and record is not None and self.until(record))

@@ -11,7 +11,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from fmfkit._kernels import stochastic
+from fmfkit._kernels.stochastic import Visits
 from fmfkit.problem.problem import Problem
 from fmfkit.solvers.sgd import StochasticSolver
 from fmfkit.training.records import RoundReport
@@ -32,21 +32,16 @@ class Hogwild(StochasticSolver):
         row_of = np.repeat(np.arange(pairs.rows, dtype=np.int32), np.diff(pairs.ptr))
         return super().prepare(problem, state), row_of
 
+    def workspace_bytes(self, problem: Problem, threads: int) -> int:
+        """Return the bytes of the penalty's shares, of what threads need, and of the query of each pair."""
+        return super().workspace_bytes(problem, threads) + problem.pairs * np.dtype(np.int32).itemsize
+
     def round(self, problem: Problem, state: State, workspace: Any) -> RoundReport:
         """Visit every pair once: pair (a t + b) mod |O| in step t, with a and b drawn from the seed."""
-        touches, row_of = workspace
+        update, row_of = workspace
         multiplier, shift = affine_order(problem.pairs, state.rng("query"))
-        stochastic.stochastic_round(
-            problem,
-            state.P,
-            state.Q,
-            touches,
-            self.rate(state),
-            state.threads,
-            row_of=row_of,
-            multiplier=multiplier,
-            shift=shift,
-        )
+        visits = Visits(row_of=row_of, multiplier=multiplier, shift=shift)
+        update.round(state.P, state.Q, self.rate(state), visits, state.threads)
         return RoundReport()
 
 

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import attrs
 
-from fmfkit._kernels import components
+from fmfkit._kernels.components import LossForm
+from fmfkit._kernels.dimension import DimensionUpdate
+from fmfkit._kernels.side import SideUpdate
 from fmfkit.problem.problem import Problem
-from fmfkit.schedulers import InOrder
-from fmfkit.solvers.descent import CoordinateDescent, SideWorkspace, Workspace, descend, lay_out
-from fmfkit.training.state import State
+from fmfkit.problem.strengths import Side
+from fmfkit.solvers.descent import CoordinateDescent
 
 
 @attrs.frozen
 class L2M(CoordinateDescent):
     """Algorithm 2: sequential coordinate descent. Only the passes over the pairs use several threads."""
 
-    def _update(self, problem: Problem, state: State, workspace: Workspace, mine: SideWorkspace) -> None:
-        native = all(components.is_native(part.regularizer) for part in mine.side.parts)
-        if not native:  # sets of one feature each, in order, are the same thing, set by set
-            lay_out(InOrder(size=1), state, mine)
-        descend(self, problem, state, workspace, mine, None if native else mine.plan)
+    def side_update(self, problem: Problem, side: Side, loss: LossForm) -> SideUpdate:
+        """Dimension after dimension, feature after feature."""
+        return DimensionUpdate(problem, side, loss, algorithm=2)

@@ -7,32 +7,28 @@ G_i += H_i Σ_s x_is ΔP_ks, and at the end of the dimension score_ij += ΔU_ki 
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import attrs
-import numpy as np
 
+from fmfkit._kernels.components import LossForm
+from fmfkit._kernels.dimension import DimensionUpdate
+from fmfkit._kernels.side import SideUpdate
 from fmfkit.interfaces import PartitionScheduler
 from fmfkit.problem.problem import Problem
+from fmfkit.problem.strengths import Side
 from fmfkit.schedulers import RandomPartition, by_name
-from fmfkit.solvers.descent import CoordinateDescent, SideWorkspace, Workspace, descend, imbalance, lay_out
-from fmfkit.training.records import Quantiles
-from fmfkit.training.state import State
+from fmfkit.solvers.descent import CoordinateDescent
 
 
 @attrs.frozen(kw_only=True)
 class PL2M(CoordinateDescent):
-    """Algorithm 3: parallel coordinate descent, one latent dimension at a time, over sets made anew each round."""
+    """Algorithm 3: parallel coordinate descent over the sets that ``scheduler`` makes each round."""
 
-    planned: ClassVar[bool] = True
-    scheduler: PartitionScheduler = attrs.field(factory=RandomPartition, converter=by_name)
+    scheduler: PartitionScheduler = attrs.field(factory=lambda: RandomPartition(500), converter=by_name)
 
-    def _update(self, problem: Problem, state: State, workspace: Workspace, mine: SideWorkspace) -> None:
-        lay_out(self.scheduler, state, mine)
-        descend(self, problem, state, workspace, mine, mine.plan)
+    def side_update(self, problem: Problem, side: Side, loss: LossForm) -> SideUpdate:
+        """Dimension after dimension, set after set."""
+        return DimensionUpdate(problem, side, loss, algorithm=3)
 
-    def _eta(self, workspace: Workspace) -> Quantiles | None:
-        return Quantiles.of(np.concatenate([workspace.query.buffers.eta, workspace.target.buffers.eta]))
-
-    def _sigma(self, state: State, workspace: Workspace) -> float | None:
-        return imbalance(state, workspace)
+    def scheduler_of(self, update: SideUpdate) -> PartitionScheduler:
+        """Return the scheduler."""
+        return self.scheduler

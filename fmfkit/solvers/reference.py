@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fmfkit.arguments import check_batch
 from fmfkit.interfaces import PartitionScheduler, Solver
-from fmfkit.problem.features import FeatureRows, Features
+from fmfkit.problem.features import Features
 from fmfkit.problem.problem import Problem
 from fmfkit.problem.strengths import Part, Side
 from fmfkit.regularizers import ElasticNet
@@ -89,7 +89,7 @@ class Reference(Solver):
 
 @attrs.frozen(eq=False)
 class Observed:
-    """The pairs of a problem: row i of the side being updated, row j of the other, its y and weight."""
+    """The pairs of a problem: row i of the side being updated, row j of the other, target y, weight."""
 
     i: NDArray[np.int64]
     j: NDArray[np.int32]
@@ -112,8 +112,8 @@ def algorithm_1(
     """Update one dimension, a feature at a time, from sums over all pairs."""
     for s in range(X.shape[1]):
         x_s = X[pairs.i, s]
-        g, beta = derivatives(problem, pairs, score)
-        x, y = np.sum(g * v * x_s, keepdims=True), np.sum(beta * v**2 * x_s**2, keepdims=True)
+        g, h = bounded_derivatives(problem, pairs, score)
+        x, y = np.sum(g * v * x_s, keepdims=True), np.sum(h * v**2 * x_s**2, keepdims=True)
         step = checked_step(part, x, y, W, column, slice(s, s + 1))
         W[s, column] += step[0]
         score += x_s * step * v
@@ -135,16 +135,9 @@ def algorithm_2(
 
 
 def algorithm_3(
-    problem: Problem,
-    pairs: Observed,
-    X: Array,
-    W: Array,
-    column: int,
-    part: Part,
-    v: Array,
-    score: Array,
+    problem: Problem, pairs: Observed, X: Array, W: Array, column: int, part: Part, v: Array, score: Array,
     sets: list[NDArray[np.int32]],
-) -> None:
+) -> None:  # fmt: skip
     """Update one dimension, a set of features at a time, under the separable bound."""
     G, H = instance_sums(problem, pairs, X.shape[0], v, score)
     moved = np.zeros(X.shape[0])
@@ -172,16 +165,9 @@ def strengths(part: Part) -> Array:
 
 
 def panel_side(
-    problem: Problem,
-    side: Side,
-    pairs: Observed,
-    W: Array,
-    V: Array,
-    score: Array,
-    sets: list[NDArray[np.int32]],
-    width: int,
-    directions: int,
-) -> None:
+    problem: Problem, side: Side, pairs: Observed, W: Array, V: Array, score: Array, sets: list[NDArray[np.int32]],
+    width: int, directions: int,
+) -> None:  # fmt: skip
     """Update one side: the bias, a panel of one dimension, then the factors, by panels of ``width``."""
     X, own = dense(side.features), owned_features(side.features)
     shared = [np.array([s for s in S if s not in own.values()], dtype=np.int32) for S in sets]
@@ -191,7 +177,7 @@ def panel_side(
     for K, part in panels:
         net, strength = cast(ElasticNet, part.regularizer), strengths(part)[:, K if part is side.factors else slice(1)]
         v = V[pairs.j, K] if part is side.factors else np.ones((len(pairs.j), 1))
-        g, h = tight_derivatives(problem, pairs, score)
+        g, h = derivatives(problem, pairs, score)
         G, A = np.zeros((X.shape[0], v.shape[1])), np.zeros((X.shape[0], v.shape[1], v.shape[1]))
         np.add.at(G, pairs.i, g[:, None] * v)
         np.add.at(A, pairs.i, h[:, None, None] * v[:, :, None] * v[:, None, :])
@@ -251,8 +237,8 @@ def panel_directions(
         before, weight = weight, float(np.sum(residual * scaled))
         keep = weight / before if before > 0 else 0.0
         direction = scaled - common(curve(scaled).sum(axis=0)) + keep * direction
-        bend, slope = float(np.sum(direction * curve(direction))), -float(np.sum(residual * direction))
-        length = -slope / bend if bend > 0 and slope < 0 else 0.0
+        curvature, slope = float(np.sum(direction * curve(direction))), -float(np.sum(residual * direction))
+        length = -slope / curvature if curvature > 0 and slope < 0 else 0.0
         step = step + length * direction
         residual = residual - length * curve(direction)
     return step
@@ -283,26 +269,27 @@ def panel_own_step(net: ElasticNet, strength: Array, x: float, G: Array, A: Arra
     return step
 
 
-def tight_derivatives(problem: Problem, pairs: Observed, score: Array) -> tuple[Array, Array]:
-    """Return g and the curvature at the score of every pair, weighted."""
+def derivatives(problem: Problem, pairs: Observed, score: Array) -> tuple[Array, Array]:
+    """Return g and the curvature that holds at the score, of every pair, weighted."""
     g = pairs.weight * problem.loss.gradient(score, pairs.y)
     return g, pairs.weight * problem.loss.curvature(score, pairs.y)
 
 
-def derivatives(problem: Problem, pairs: Observed, score: Array) -> tuple[Array, Array]:
-    """Return g and beta of every pair, weighted; the curvature where the loss has no beta."""
-    g, h = tight_derivatives(problem, pairs, score)
-    return g, h if problem.loss.beta is None else pairs.weight * problem.loss.beta
+def bounded_derivatives(problem: Problem, pairs: Observed, score: Array) -> tuple[Array, Array]:
+    """Return g and beta, where the loss has one, else the curvature, of every pair, weighted."""
+    if problem.loss.beta is None:
+        return derivatives(problem, pairs, score)
+    return pairs.weight * problem.loss.gradient(score, pairs.y), pairs.weight * problem.loss.beta
 
 
 def instance_sums(problem: Problem, pairs: Observed, rows: int, v: Array, score: Array) -> tuple[Array, Array]:
-    """Return G_i = Σ_j g_ij v_j and H_i = Σ_j beta_ij v_j²."""
-    g, beta = derivatives(problem, pairs, score)
-    G, H = (np.bincount(pairs.i, weights=values, minlength=rows) for values in (g * v, beta * v**2))
+    """Return G_i = Σ_j g_ij v_j and H_i = Σ_j h_ij v_j²."""
+    g, h = bounded_derivatives(problem, pairs, score)
+    G, H = (np.bincount(pairs.i, weights=values, minlength=rows) for values in (g * v, h * v**2))
     return G.astype(np.float64), H.astype(np.float64)
 
 
-def dense(features: FeatureRows) -> Array:
+def dense(features: Features) -> Array:
     """Return the feature matrix as a plain array."""
     X = np.zeros((features.rows, features.cols))
     X[np.repeat(np.arange(features.rows), np.diff(features.row_ptr)), features.row_index] = features.values_by_row()

@@ -13,7 +13,7 @@ import attrs
 import numpy as np
 from attrs import validators
 
-from fmfkit._kernels import stochastic
+from fmfkit._kernels.stochastic import StochasticUpdate, Visits
 from fmfkit.interfaces import Solver
 from fmfkit.problem.problem import Problem
 from fmfkit.training.records import RoundReport
@@ -42,7 +42,11 @@ class StochasticSolver(Solver):
 
     def prepare(self, problem: Problem, state: State) -> Any:
         """Find the penalty's share in each touch of a feature."""
-        return tuple(stochastic.Touches.of(side) for side in problem.sides)
+        return StochasticUpdate(problem)
+
+    def workspace_bytes(self, problem: Problem, threads: int) -> int:
+        """Return the bytes of the penalty's shares, and of what threads need."""
+        return StochasticUpdate.workspace_bytes(problem, threads)
 
     def rate(self, state: State) -> float:
         """Return this round's learning rate."""
@@ -60,5 +64,5 @@ class SGD(StochasticSolver):
     def round(self, problem: Problem, state: State, workspace: Any) -> RoundReport:
         """Visit every query once, in an order drawn from the seed."""
         order = state.rng("query").permutation(problem.query.pairs.rows).astype(np.int32)
-        stochastic.stochastic_round(problem, state.P, state.Q, workspace, self.rate(state), state.threads, order=order)
+        workspace.round(state.P, state.Q, self.rate(state), Visits(order=order), state.threads)
         return RoundReport()

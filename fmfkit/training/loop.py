@@ -101,7 +101,7 @@ class _Fit:
         embeddings, loss = report.embeddings, report.loss
         if loss is None:
             embeddings = embeddings or scoring.embed_both(self.problem, self.state)
-            loss = scoring.loss(self.problem, embeddings, self.state.threads)
+            loss = scoring.loss_of(self.problem, *embeddings, self.state.threads)
         record = _record(self.problem, self.state, loss, report, seconds)
         if self.history:
             self.state.record = record

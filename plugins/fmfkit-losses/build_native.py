@@ -9,9 +9,6 @@ TABLES = "const void *huber(void); const void *weighted_logistic(void);"
 ffi = cffi.FFI()
 ffi.cdef(TABLES)
 ffi.set_source(
-    "fmfkit_losses._native",
-    TABLES,
-    sources=["csrc/losses.c"],
-    include_dirs=[fmfkit.get_include()],
+    "fmfkit_losses._native", TABLES, sources=["csrc/losses.c"], include_dirs=[fmfkit.get_include()],
     extra_compile_args=["-O3", "-Wall", "-Wextra", "-Werror"],
-)
+)  # fmt: skip

@@ -1,7 +1,6 @@
 import os
 import subprocess
 import sys
-import types
 
 import numpy as np
 import pytest
@@ -10,8 +9,12 @@ from hypothesis import strategies as st
 
 import fmfkit
 from fmfkit import losses
-from fmfkit._kernels import balance, buffers, library, scoring
+from fmfkit._kernels.balance import balance
+from fmfkit._kernels.buffers import reals
+from fmfkit._kernels.components import LossForm
 from fmfkit._kernels.keys import number_keys
+from fmfkit._kernels.library import resolve_threads
+from fmfkit._kernels.scoring import Scored
 from fmfkit.problem import Pairs
 
 
@@ -59,45 +62,16 @@ def test_an_isa_that_is_not_there_is_refused_with_those_that_are():
 
 
 def test_threads_come_from_the_argument_else_the_environment_else_the_processors(monkeypatch):
-    assert library.resolve_threads(3) == 3
+    assert resolve_threads(3) == 3
     monkeypatch.setenv("OMP_NUM_THREADS", "5,2")
-    assert library.resolve_threads(None) == 5
+    assert resolve_threads(None) == 5
     for nonsense in ("nonsense", "²", "-1"):
         monkeypatch.setenv("OMP_NUM_THREADS", nonsense)
-        assert library.resolve_threads(None) >= 1
+        assert resolve_threads(None) >= 1
     monkeypatch.setenv("OMP_NUM_THREADS", "99999999999")
-    assert library.resolve_threads(None) == 1024
+    assert resolve_threads(None) == 1024
     monkeypatch.delenv("OMP_NUM_THREADS")
-    quota = library.cpu_quota()
-    processors = len(os.sched_getaffinity(0))
-    assert library.resolve_threads(None) == (
-        processors if quota is None else max(1, min(processors, -int(-quota // 1)))
-    )
-
-
-def quota_of(tmp_path, own="0::/a/b\n", **files):
-    tmp_path.mkdir()
-    for name, text in files.items():
-        path = tmp_path / name.replace("__", "/").replace("cpu_max", "cpu.max").replace("cfs_", "cpu.cfs_")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    (tmp_path / "own").write_text(own)
-    return library.cpu_quota(tmp_path, tmp_path / "own")
-
-
-def test_a_container_s_cpu_quota_bounds_the_default_number_of_threads(tmp_path, monkeypatch):
-    assert quota_of(tmp_path / "none") is None
-    assert quota_of(tmp_path / "max", cpu_max="max 100000\n") is None
-    assert quota_of(tmp_path / "here", a__b__cpu_max="150000 100000\n") == 1.5
-    assert quota_of(tmp_path / "above", a__cpu_max="50000 100000\n", a__b__cpu_max="max 100000\n") == 0.5
-    assert quota_of(tmp_path / "v1", cpu__cfs_quota_us="300000\n", cpu__cfs_period_us="100000\n") == 3.0
-    assert quota_of(tmp_path / "v1none", cpu__cfs_quota_us="-1\n", cpu__cfs_period_us="100000\n") is None
-    assert quota_of(tmp_path / "broken", cpu_max="nonsense") is None
-    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    monkeypatch.setattr(library, "cpu_quota", lambda: 0.3)
-    assert library.resolve_threads(None) == 1
-    monkeypatch.setattr(library, "cpu_quota", lambda: 1e9)
-    assert library.resolve_threads(None) == len(os.sched_getaffinity(0))
+    assert resolve_threads(None) <= len(os.sched_getaffinity(0))
 
 
 FORK = """
@@ -130,13 +104,13 @@ def test_a_child_forked_after_openmp_ran_does_not_hang_and_gets_the_same_result(
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_buffers_of_another_precision_or_order_are_refused(dtype):
     with pytest.raises(TypeError, match="expected an array of float64, got float32"):
-        buffers.void(np.zeros(3, np.float32), np.dtype("float64"))
+        reals(np.zeros(3, np.float32), np.dtype("float64"))
     with pytest.raises((BufferError, ValueError, TypeError), match="contiguous"):
-        buffers.void(np.zeros((4, 4), dtype).T[1:], np.dtype(dtype))
+        reals(np.zeros((4, 4), dtype).T[1:], np.dtype(dtype))
     frozen = np.zeros(3, dtype)
     frozen.flags.writeable = False
     with pytest.raises((BufferError, ValueError), match="read-only"):
-        buffers.void(frozen, np.dtype(dtype), writable=True)
+        reals(frozen, np.dtype(dtype), writable=True)
 
 
 def test_pointers_beyond_2_to_the_31_are_followed(tmp_path):
@@ -151,10 +125,10 @@ def test_pointers_beyond_2_to_the_31_are_followed(tmp_path):
     pairs = Pairs(
         rows=2, ptr=np.array([0, n - 3, n]), other=arrays["other"], y=arrays["y"], weight=None, chunk=np.array([1, 2])
     )
-    own, other = np.zeros((2, 8), np.float32), np.zeros((2, 8), np.float32)
-    own[1, 0], other[:, 0] = 2.0, [1.0, 3.0]
-    problem = types.SimpleNamespace(dtype=np.dtype("float32"), loss=losses.Square(), offset=0.5)
-    loss = scoring.scores(problem, types.SimpleNamespace(pairs=pairs), own, other, arrays["score"], 1)
+    mine, theirs = np.zeros((2, 8), np.float32), np.zeros((2, 8), np.float32)
+    mine[1, 0], theirs[:, 0] = 2.0, [1.0, 3.0]
+    form = LossForm.of(losses.Square(), np.dtype("float32"))
+    loss = Scored.of(pairs, form, 0.5).scores(mine, theirs, arrays["score"], 1)
     np.testing.assert_allclose(arrays["score"][-3:], [5.5, 0.5, 3.5])
     assert loss == pytest.approx(5.5**2 + 0.5**2 + 3.5**2)
 
@@ -162,7 +136,7 @@ def test_pointers_beyond_2_to_the_31_are_followed(tmp_path):
 @given(sizes=st.lists(st.integers(0, 100), min_size=1, max_size=60), sets=st.integers(1, 10))
 def test_balance_always_gives_to_the_lightest_set(sizes, sets):
     order = np.argsort(-np.array(sizes), kind="stable").astype(np.int32)
-    set_of = balance.balance(order, np.array(sizes, np.int64), sets)
+    set_of = balance(order, np.array(sizes, np.int64), sets)
     load = [0] * sets
     for feature in order:
         lightest = min(range(sets), key=lambda s: (load[s], s))
@@ -176,13 +150,13 @@ def test_logistic_values_are_exact_at_every_length(dtype, n, seed):
     rng = np.random.default_rng(seed)
     y, score = rng.random(n).astype(dtype), (rng.normal(size=n) * rng.choice([0.1, 5, 60])).astype(dtype)
     stride = 32 // np.dtype(dtype).itemsize
-    own, other = np.zeros((1, stride), dtype), np.zeros((n, stride), dtype)
-    own[0, 0], other[:, 0] = 1, score
+    mine, theirs = np.zeros((1, stride), dtype), np.zeros((n, stride), dtype)
+    mine[0, 0], theirs[:, 0] = 1, score
     pairs = Pairs(
         rows=1, ptr=np.array([0, n]), other=np.arange(n, dtype=np.int32), y=y, weight=None, chunk=np.array([0, 1])
     )
-    problem = types.SimpleNamespace(dtype=np.dtype(dtype), loss=losses.Logistic(), offset=0.0)
-    total = scoring.scores(problem, types.SimpleNamespace(pairs=pairs), own, other, np.empty(n, dtype), 1)
+    scored = Scored.of(pairs, LossForm.of(losses.Logistic(), np.dtype(dtype)), 0.0)
+    total = scored.scores(mine, theirs, np.empty(n, dtype), 1)
     exact = losses.Logistic().value(score.astype(np.float64), y.astype(np.float64)).sum()
     assert total == pytest.approx(
         exact, rel=1e-6 if dtype == "float32" else 1e-13, abs=1e-6 if dtype == "float32" else 1e-13

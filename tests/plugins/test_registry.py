@@ -1,58 +1,16 @@
-import importlib.metadata
-import re
-import subprocess
-import sys
+"""Plugins are loaded each on its own, and names are resolved; a broken one breaks nothing."""
+
 import types
 import warnings
 
 import pytest
+from fake_plugins import HUBER, EntryPoint, plugin, registry, run_python
+from problems import Case
 
-from fmfkit import Spec, fit, hookimpl, losses, solvers
+from fmfkit import Spec, fit, losses, solvers
 from fmfkit.errors import PluginLoadError, UnknownNameError
-from fmfkit.plugins.registry import Found, Registry, find, get_registry
-
-
-class EntryPoint:
-    """Stands for an installed entry point: loading it gives an object or raises."""
-
-    def __init__(self, result):
-        self.result = result
-
-    def load(self):
-        if isinstance(self.result, BaseException):
-            raise self.result
-        return self.result
-
-
-def plugin(**hooks):
-    module = types.ModuleType("plugin")
-    for name, answer in hooks.items():
-        setattr(module, name, hookimpl(lambda answer=answer: answer))
-    return module
-
-
-def registry(environ=None, **plugins):
-    found = [Found(name, f"dist-{name}", "1.2", EntryPoint(result)) for name, result in plugins.items()]
-    return Registry(found, environ or {})
-
-
-HUBER = [Spec("huber", "fmfkit.losses:Square")]
-
-
-def test_the_built_ins_register_through_the_hooks_of_everybody():
-    built_in = registry().plugins["builtin"]
-    assert built_in.status == "ok"
-    assert built_in.version == importlib.metadata.version("fmfkit")
-    assert {spec.name for spec in built_in.offers["solver"]} == {
-        "naive",
-        "l2m",
-        "panel",
-        "pl2m",
-        "sgd",
-        "hogwild",
-        "reference",
-    }
-    assert registry().create("loss", "builtin:square") == losses.Square()
+from fmfkit.plugins.discovery import Found
+from fmfkit.plugins.registry import Registry, get_registry, resolve
 
 
 def test_a_bare_name_is_the_built_in_s_else_the_only_match():
@@ -147,18 +105,6 @@ def test_a_factory_that_cannot_be_imported_or_makes_something_else_is_an_error_w
         mine.create("loss", "solver")
 
 
-@pytest.mark.parametrize("name", ["Huber", "my-loss", "", "1st"])
-def test_spec_names_are_lower_case_identifiers(name):
-    with pytest.raises(ValueError, match="name"):
-        Spec(name, "a:b")
-
-
-@pytest.mark.parametrize("factory", ["no colon", 7, None])
-def test_spec_factories_are_callables_or_paths(factory):
-    with pytest.raises((ValueError, TypeError)):
-        Spec("name", factory)
-
-
 def test_options_reach_the_factory():
     assert registry().create("solver", "sgd", learning_rate=0.25) == solvers.SGD(learning_rate=0.25)
 
@@ -168,64 +114,12 @@ def test_the_process_has_one_registry():
 
 
 def test_unknown_solver_names_are_refused_with_suggestions():
-    from problems import Case
-
     with pytest.raises(UnknownNameError, match="no solver is called 'plm2'; did you mean 'pl2m'"):
         fit(Case().build(), solver="plm2")
 
 
-PLUGIN = """
-from fmfkit import Loss, Spec, hookimpl
-import numpy as np
-
-class Absolute(Loss):
-    def value(self, score, y): return np.sqrt(1 + (score - y) ** 2)
-    def gradient(self, score, y): return (score - y) / np.sqrt(1 + (score - y) ** 2)
-    def curvature(self, score, y): return 1.0
-
-@hookimpl
-def fmfkit_losses():
-    return [Spec("absolute", Absolute, "nearly |s - y|")]
-
-import click
-
-@click.command()
-@click.argument("name")
-def greet(name):
-    click.echo(f"hello {name}")
-
-@hookimpl
-def fmfkit_commands():
-    return [Spec("greet", greet, "Greet somebody.")]
-"""
-
-
-@pytest.fixture
-def installed(tmp_path):
-    """A folder that looks like an installation with a good and a broken plugin, seen twice on the path."""
-    for name, source in (("good", PLUGIN), ("broken", "import no_such_module")):
-        (tmp_path / f"{name}_plugin.py").write_text(source)
-        info = tmp_path / f"{name}_plugin-2.0.dist-info"
-        info.mkdir()
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}-plugin\nVersion: 2.0\n")
-        (info / "entry_points.txt").write_text(f"[fmfkit]\n{name} = {name}_plugin\n")
-    return tmp_path
-
-
-def run(code, path, **environ):
-    import os
-
-    return subprocess.run(
-        [sys.executable, "-W", "always", "-c", code],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env={**os.environ, "PYTHONPATH": f"{path}{os.pathsep}{path}", **environ},
-    )
-
-
 def test_installed_plugins_are_found_and_trained_with(installed):
-    done = run(
+    done = run_python(
         "import numpy as np, fmfkit\n"
         "problem = fmfkit.Problem.from_coo([0, 1, 1], [0, 1, 0], [1., 2., 3.], rank=1, loss='absolute')\n"
         "print(type(problem.loss).__name__, fmfkit.fit(problem, rounds=2).history[-1].round)\n",
@@ -236,35 +130,11 @@ def test_installed_plugins_are_found_and_trained_with(installed):
     assert done.stderr.count("could not be loaded") == 1
 
 
-def test_the_command_lists_installed_plugins_and_failures(installed):
-    done = run("from fmfkit.cli import main; main(['plugins'])", installed)
-    assert "good  (good-plugin 2.0)  ok" in done.stdout
-    assert "good:absolute" in done.stdout
-    assert "broken  (broken-plugin 2.0)  failed" in done.stdout
-    assert "No module named 'no_such_module'" in done.stdout
-    assert "could not be loaded" not in done.stderr
-
-
-def test_a_plugin_adds_a_subcommand(installed):
-    told = run("from fmfkit.cli import main; main(['--help'])", installed).stdout
-    assert re.search(r"^  greet +Greet somebody\.$", told, re.MULTILINE)
-    assert run("from fmfkit.cli import main; main(['greet', 'you'])", installed).stdout == "hello you\n"
-
-
-def test_importing_fmfkit_touches_no_plugin_and_no_numpy(installed):
-    code = "import sys, fmfkit; print([m for m in ('numpy', 'scipy', 'pluggy', 'good_plugin') if m in sys.modules])"
-    assert run(code, installed).stdout.strip() == "[]"
-
-
-def test_broken_metadata_of_a_distribution_breaks_nothing(installed):
-    (installed / "broken_plugin-2.0.dist-info" / "entry_points.txt").write_text("[fmfkit]\ngarbage line\n")
-    done = run("from fmfkit.cli import main; main(['plugins'])", installed)
-    assert "good  (good-plugin 2.0)  ok" in done.stdout, done.stderr
-
-
-def test_find_imports_nothing_and_sorts(installed, monkeypatch):
-    monkeypatch.syspath_prepend(str(installed))
-    names = [found.name for found in find()]
-    assert names == sorted(names)
-    assert {"good", "broken"} <= set(names)
-    assert "good_plugin" not in sys.modules
+def test_components_are_given_as_themselves_or_by_name():
+    assert resolve("loss", "square") == losses.Square()
+    mine = losses.Logistic()
+    assert resolve("loss", mine) is mine
+    with pytest.raises(TypeError, match=r"loss: expected a Loss or the name of one.*write Square\(\)"):
+        resolve("loss", losses.Square)
+    with pytest.raises(TypeError, match="solver: expected a Solver or the name of one, got 5"):
+        resolve("solver", 5)

@@ -1,28 +1,13 @@
-"""Penalties and objectives: what they take, and the strengths they make."""
+"""Penalties and objectives: what they take, and what they refuse."""
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from problems import Case
+from small_problem import build
 
-from fmfkit import Objective, Penalties, Penalty, Problem
+from fmfkit import Objective, Penalties, Penalty, losses
+from fmfkit.errors import UnknownNameError
 from fmfkit.regularizers import ElasticNet
-
-
-def test_strength_by_observations_is_one_plus_the_weighted_squares():
-    X = sp.csr_array(np.array([[1.0, 2.0], [0.0, 3.0]]))
-    problem = Problem.from_coo([0, 0, 1], [0, 1, 1], [1, 2, 3], X=X, rank=1, weight=[1, 3, 0.5], dtype="float64")
-    np.testing.assert_allclose(problem.query.factors.strength, [1 + 4, 1 + 4 * 4 + 0.5 * 9])
-
-
-def test_strength_uniform_is_one_and_blocks_multiply():
-    case = Case()
-    uniform = case.build(penalty=Penalty(scale="uniform", strengths={"shared": 5}))
-    assert set(uniform.query.factors.strength[uniform.X.blocks["indicator"]]) == {1.0}
-    assert set(uniform.query.factors.strength[uniform.X.blocks["shared"]]) == {5.0}
-    plain, stronger = case.build(), case.build(penalty=Penalty(strengths={"shared": 5}))
-    part = plain.X.blocks["shared"]
-    np.testing.assert_allclose(stronger.query.factors.strength[part], 5 * plain.query.factors.strength[part])
 
 
 def test_each_part_can_have_a_penalty_of_its_own():
@@ -55,3 +40,29 @@ def test_an_objective_resolves_names_and_takes_one_penalty_for_all_parts():
     assert objective.penalty.query_bias == objective.penalty.Q == Penalty(ElasticNet(l2=2))
     with pytest.raises(ValueError, match="rank: expected at least 1"):
         Objective(rank=0)
+
+
+@pytest.mark.parametrize("growth", [-0.5, np.inf, np.nan])
+def test_senseless_growth_is_refused(growth):
+    with pytest.raises(ValueError, match="growth: expected a finite number of at least 0"):
+        Penalty(growth=growth)
+
+
+BAD = [
+    ({"rank": 0}, ValueError, "rank: expected at least 1, got 0"),
+    ({"rank": 2.5}, TypeError, "rank: expected a whole number, got 2.5"),
+    ({"offset": float("nan")}, ValueError, "offset: expected a number"),
+    ({"loss": "sqare"}, UnknownNameError, "no loss is called 'sqare'; did you mean 'square'"),
+    ({"loss": losses.Square}, TypeError, r"loss: expected a Loss .* write Square\(\)"),
+    ({"penalty": "elasticnet"}, UnknownNameError, "did you mean 'elastic_net'"),
+    ({"rank": 2**70}, ValueError, "rank: expected at most 65536"),
+    ({"offset": 1j}, ValueError, "offset: expected a number that float32 can hold"),
+    ({"offset": "a"}, ValueError, "offset: expected a number that float32 can hold, got 'a'"),
+    ({"offset": 1e300}, ValueError, "offset: expected a number that float32 can hold, got 1e[+]300"),
+]
+
+
+@pytest.mark.parametrize(("changes", "error", "message"), BAD)
+def test_senseless_objectives_are_refused_with_the_argument_s_name(changes, error, message):
+    with pytest.raises(error, match=message):
+        build(**changes)

@@ -3,7 +3,9 @@
 import attrs
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from problems import Case
+from small_problem import PAIRS, Y, build
 
 from fmfkit import Objective, Observations, Penalty, Problem, fit
 from fmfkit.regularizers import ElasticNet
@@ -82,8 +84,28 @@ def test_observed_counts_are_made_once(monkeypatch):
     assert len(calls) == 2  # one for each side
 
 
-def test_observations_are_what_a_problem_is_built_of():
-    Y = np.random.default_rng(0).random(4)
-    data = Observations.from_coo([0, 0, 1, 1], [0, 1, 0, 1], Y)
-    assert len(data) == 4
-    assert Problem(data, Objective(rank=2)).pairs == 4
+def test_weights_must_lie_where_y_does():
+    with pytest.raises(ValueError, match="weight: its 2 entries are not at the places of Y's 3"):
+        Problem.from_scipy(Y, rank=1, weight=sp.csr_array(([1.0, 1.0], ([0, 1], [0, 1])), shape=Y.shape))
+    with pytest.raises(ValueError, match="weight: shape"):
+        Problem.from_scipy(Y, rank=1, weight=sp.csr_array((3, 3)))
+
+
+BAD = [
+    ({"duplicates": "last"}, ValueError, "duplicates: expected 'error' or 'sum', got 'last'"),
+    ({"shape": 5}, ValueError, r"shape: expected \(number of queries, number of targets\), got 5"),
+    ({"shape": (2, 3, 4)}, ValueError, "shape: expected"),
+]
+
+
+@pytest.mark.parametrize(("changes", "error", "message"), BAD)
+def test_bad_input_is_refused_with_the_argument_s_name(changes, error, message):
+    with pytest.raises(error, match=message):
+        build(**changes)
+
+
+def test_problems_are_built_of_observations_and_an_objective():
+    data = Observations.from_coo(PAIRS["queries"], PAIRS["targets"], PAIRS["y"])
+    assert len(data) == 3
+    assert fit(Problem(data, Objective(rank=2)), rounds=2).P.tobytes() == fit(build(), rounds=2).P.tobytes()
+    assert data.nbytes == sum(part.nbytes for part in (data.by_query, data.by_target, data.X, data.Z))

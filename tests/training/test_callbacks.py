@@ -1,9 +1,15 @@
+"""Ready-made callbacks: tolerance, progress, the best round."""
+
 import io
 import itertools
 
+import pytest
 from problems import Case
 
-from fmfkit import callbacks, fit
+from fmfkit import (
+    callbacks,
+    fit,
+)
 
 
 def test_tolerance_stops_when_progress_is_small():
@@ -43,3 +49,24 @@ def test_progress_shows_a_bar_and_what_others_measured():
     assert [line.partition("  ")[0] for line in shown] == ["░" * 16, "█" * 8 + "░" * 8, "█" * 16]
     assert all("rmse 1.2500" in line for line in shown)
     assert "s left" in shown[1]
+
+
+@pytest.mark.parametrize("larger", [False, True])
+def test_the_best_round_is_kept_and_a_fit_without_a_better_one_stops(larger):
+    problem = Case().build()
+    values = iter([3.0, 1.0, 5.0, 3.0, 4.0, 2.0, 2.0])
+    keep = callbacks.KeepBest(lambda model: next(values), larger, "mine", patience=3)
+    model = fit(problem, rounds=20, callbacks=keep)
+    best = 2 if larger else 1
+    assert keep.best.place == best
+    assert len(keep.values) == best + 4
+    assert model.stopped == "mine on the validation part has not improved for 3 rounds"
+    restored = keep.restore(problem, model)
+    assert restored.P.tobytes() == fit(problem, rounds=best).P.tobytes()
+    assert (len(restored.history), restored.state.round) == (best + 1, best)
+
+
+def test_nothing_that_was_not_measured_is_restored():
+    model = fit(Case().build(), rounds=1)
+    with pytest.raises(ValueError, match="no round was measured"):
+        callbacks.KeepBest(lambda model: 0.0, False).restore(Case().build(), model)

@@ -42,7 +42,7 @@ def _functions(suffix: str, real: Any) -> dict[str, Any]:
             r = (s[k] - t[k]) / delta
             o[k] = delta * (r / sqrt(real(1) + r * r))
 
-    def bend(score: Any, y: Any, g: Any, h: Any, n: int, params: Any) -> None:
+    def curvature(score: Any, y: Any, g: Any, h: Any, n: int, params: Any) -> None:
         delta = real(params[0])
         s, t, slope, curve = carray(score, n), carray(y, n), carray(g, n), carray(h, n)
         for k in range(n):
@@ -50,4 +50,8 @@ def _functions(suffix: str, real: Any) -> dict[str, Any]:
             curve[k] = real(1) / sqrt(real(1) + r * r)
             slope[k] = delta * (r / sqrt(real(1) + r * r))
 
-    return {f"value_{suffix}": three(value), f"gradient_{suffix}": three(gradient), f"bend_{suffix}": four(bend)}
+    return {
+        f"value_{suffix}": three(value),
+        f"gradient_{suffix}": three(gradient),
+        f"curvature_{suffix}": four(curvature),
+    }

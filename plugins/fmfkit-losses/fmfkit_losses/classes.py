@@ -109,8 +109,8 @@ class WeightedLogistic(Loss):
         """(positive y + 1 - y) (sigma(s) - 1/2) / s, never above 1/4 of the first (Jaakkola and Jordan)."""
         near = np.abs(score) < 0.01
         safe = np.where(near, score.dtype.type(1), score)
-        bend = np.where(near, 0.25 - score * score / 48, np.tanh(safe / 2) / (2 * safe))
-        return np.asarray((self.positive * y + 1 - y) * bend)
+        tight = np.where(near, 0.25 - score * score / 48, np.tanh(safe / 2) / (2 * safe))
+        return np.asarray((self.positive * y + 1 - y) * tight)
 
     def link(self, score: Reals) -> Reals:
         """sigma(s); with ``positive`` other than 1 no probability, but in the same order."""

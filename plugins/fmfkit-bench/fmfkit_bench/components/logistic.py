@@ -93,7 +93,7 @@ def _functions(numba: Any, suffix: str, real: Any, whole: Any, mantissa: int) ->
         for k in range(n):
             o[k] = real(1) / (real(1) + exp(-s[k])) - t[k]
 
-    def bend(score: Any, y: Any, g: Any, h: Any, n: int, params: Any) -> None:
+    def curvature(score: Any, y: Any, g: Any, h: Any, n: int, params: Any) -> None:
         s, t = numba.carray(score, n), numba.carray(y, n)
         slope, curve = numba.carray(g, n), numba.carray(h, n)
         for k in range(n):
@@ -103,7 +103,7 @@ def _functions(numba: Any, suffix: str, real: Any, whole: Any, mantissa: int) ->
             slope[k] = p - t[k]
             curve[k] = real(0.25) - s[k] * s[k] / real(48) if near else (p - real(0.5)) / safe
 
-    return {f"value_{suffix}": three(value), f"gradient_{suffix}": three(gradient), f"bend_{suffix}": four(bend)}
+    return {f"value_{suffix}": three(value), f"gradient_{suffix}": three(gradient), f"curvature_{suffix}": four(curvature)}
 
 
 __all__ = ["InNumPy", "InNumba"]

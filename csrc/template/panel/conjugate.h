@@ -1,0 +1,375 @@
+/* panel/conjugate.h -- the step of all shared features at once: a few steps of the conjugate gradient method on the bound,
+       (X' A X + Lambda) delta = -(X' G + Lambda w),
+   preconditioned by its diagonal, with the common step deflated: where rows have many features, the matrix is by far
+   largest along steps that are the same for all features, so the best such step c (PANEL numbers) is taken first, and every
+   direction is kept conjugate to all of them.  Along them, with rho_i = sum_s x_is, the matrix is
+       K = sum_i rho_i^2 A_i + sum_s lambda_s,   a number for each dimension on the diagonal.
+   Each step's length is found by exact line search on the bound itself, so none can raise it. */
+
+/* ---- sums over columns ---- */
+
+/* Sums over a piece of a column of what rows show: their gradient and curvature (first), or A_i u_i (later).  Values that
+   are a row's own are multiplied in already. */
+static inline void view_column_piece(const panel *o, int64_t s, int64_t skip, REAL *sums) {
+    const fmf_features *X = &o->side->features;
+    const int64_t at = X->col_ptr[s] + skip, n = smaller(X->col_ptr[s + 1] - at, FMF_CUT);
+    const int32_t *row = X->col_index + at;
+    const REAL *x = X->col_value ? (const REAL *)X->col_value + at : NULL, *view = o->scratch->view;
+    pvec gradient = {0}, curvature = {0};
+    for (int64_t t = 0; t < n; t++) {
+        const REAL *line = view + (int64_t)row[t] * 2 * PANEL, value = x ? x[t] : 1;
+        if (t + PAIRS_AHEAD < n) __builtin_prefetch(view + (int64_t)row[t + PAIRS_AHEAD] * 2 * PANEL);
+        padd(&gradient, value, pload(line));
+        padd(&curvature, value * value, pload(line + PANEL));
+    }
+    pstore(sums, gradient);
+    pstore(sums + PANEL, curvature);
+}
+
+static inline void push_column_piece(const panel *o, int64_t s, int64_t skip, REAL *sums) {
+    const fmf_features *X = &o->side->features;
+    const int64_t at = X->col_ptr[s] + skip, n = smaller(X->col_ptr[s + 1] - at, FMF_CUT);
+    const int32_t *row = X->col_index + at;
+    const REAL *x = X->col_value ? (const REAL *)X->col_value + at : NULL, *push = o->scratch->push;
+    pvec sum = {0};
+    for (int64_t t = 0; t < n; t++) {
+        if (t + PAIRS_AHEAD < n) __builtin_prefetch(push + (int64_t)row[t + PAIRS_AHEAD] * PANEL);
+        padd(&sum, x ? x[t] : 1, pload(push + (int64_t)row[t] * PANEL));
+    }
+    pstore(sums, sum);
+}
+
+/* A feature's residual and the preconditioner's diagonal. */
+static inline void view_settle(const panel *o, int64_t s, int64_t place, const REAL *sums) {
+    const REAL *w = parameters_of(o, s), l2 = l2_of(o, s), *growth = o->growth;
+    REAL *residual = row_of(o->scratch->residual, s), *diagonal = row_of(o->scratch->diagonal, s);
+    (void)place;
+    for (int l = 0; l < PANEL; l++) {
+        residual[l] = l < o->size ? -(sums[l] + l2 * growth[l] * w[l]) : 0;
+        diagonal[l] = l < o->size ? sums[PANEL + l] + l2 * growth[l] : 0;
+    }
+}
+
+/* The step along the direction, off the residual. */
+static inline void push_settle(const panel *o, int64_t s, int64_t place, const REAL *sums) {
+    const REAL l2 = l2_of(o, s), length = (REAL)o->found->length, *growth = o->growth;
+    const REAL *p = row_of(o->scratch->direction, s);
+    REAL *residual = row_of(o->scratch->residual, s);
+    (void)place;
+    for (int l = 0; l < PANEL; l++) residual[l] -= length * (sums[l] + l2 * growth[l] * p[l]);
+}
+
+static inline void view_fetch(const panel *o, int64_t s) {
+    __builtin_prefetch(o->side->features.col_index + o->side->features.col_ptr[s]);
+}
+
+static inline void push_fetch(const panel *o, int64_t s) { view_fetch(o, s); }
+
+#define CONTEXT panel
+#define PARTIAL(c) ((REAL *)(c)->scratch->partial)
+#define PHASE(name) view_##name
+#define SUMS (2 * PANEL)
+#include "template/feature_phase.inc.h"
+#undef PHASE
+#undef SUMS
+#define PHASE(name) push_##name
+#define SUMS PANEL
+#include "template/feature_phase.inc.h"
+#undef PHASE
+#undef SUMS
+#undef CONTEXT
+#undef PARTIAL
+
+/* ---- features, by portions ---- */
+
+static inline int64_t shared_features(const panel *o) { return o->sets.plan->set_ptr[1]; }
+
+static inline int64_t feature_portions(const panel *o) { return portions_of(shared_features(o), FMF_PORTION); }
+
+static inline int64_t row_portions(const panel *o) { return portions_of(o->side->features.rows, FMF_PORTION); }
+
+/* z = M^-1 r, r z, and the sums of lambda z that the common step needs. */
+static void scale_residuals(void *context, int64_t p, int thread) {
+    const panel *o = context;
+    const range some = portion(shared_features(o), FMF_PORTION, p);
+    double weight = 0.0, common[PANEL] = {0};
+    (void)thread;
+    for (int64_t t = some.from; t < some.to; t++) {
+        const int64_t s = o->sets.plan->order[t];
+        const double l2 = o->penalty->l2 * (double)((const REAL *)o->penalty->strength)[s];
+        const REAL *r = row_of(o->scratch->residual, s), *m = row_of(o->scratch->diagonal, s);
+        REAL *z = row_of(o->scratch->scaled, s);
+        for (int l = 0; l < PANEL; l++) {
+            z[l] = m[l] > 0 ? r[l] / m[l] : 0;
+            weight += (double)r[l] * (double)z[l];
+            common[l] += l2 * (double)(o->growth[l] * z[l]);
+        }
+    }
+    o->scratch->weights[p] = weight;
+    for (int l = 0; l < PANEL; l++) o->scratch->feature_common[p * PANEL + l] = common[l];
+}
+
+/* The sums of lambda w, for the common step's gradient. */
+static void weigh_features(const panel *o, int64_t p) {
+    const range some = portion(shared_features(o), FMF_PORTION, p);
+    double common[PANEL] = {0};
+    for (int64_t t = some.from; t < some.to; t++) {
+        const int64_t s = o->sets.plan->order[t];
+        const double l2 = o->penalty->l2 * (double)((const REAL *)o->penalty->strength)[s];
+        const REAL *w = parameters_of(o, s);
+        for (int l = 0; l < o->size; l++) common[l] += l2 * (double)(o->growth[l] * w[l]);
+    }
+    for (int l = 0; l < PANEL; l++) o->scratch->feature_common[p * PANEL + l] = common[l];
+}
+
+/* The next direction p = z - common + keep p, and the penalty's slope and curvature along it. */
+static void turn_direction(const panel *o, int64_t p) {
+    const REAL *common = o->found->common, keep = o->found->keep, *growth = o->growth;
+    const range some = portion(shared_features(o), FMF_PORTION, p);
+    double slope = 0.0, curvature = 0.0;
+    for (int64_t t = some.from; t < some.to; t++) {
+        const int64_t s = o->sets.plan->order[t];
+        const REAL *z = row_of(o->scratch->scaled, s), *w = parameters_of(o, s), l2 = l2_of(o, s);
+        REAL *d = row_of(o->scratch->direction, s);
+        for (int l = 0; l < PANEL; l++) d[l] = z[l] - common[l] + (keep > 0 ? keep * d[l] : 0);
+        for (int l = 0; l < o->size; l++) {
+            slope += (double)(l2 * growth[l]) * (double)w[l] * (double)d[l];
+            curvature += (double)(l2 * growth[l]) * (double)d[l] * (double)d[l];
+        }
+    }
+    o->scratch->feature_sums[2 * p] = slope;
+    o->scratch->feature_sums[2 * p + 1] = curvature;
+}
+
+/* w += length p */
+static void take_direction(const panel *o, int64_t p) {
+    const REAL length = (REAL)o->found->length;
+    const range some = portion(shared_features(o), FMF_PORTION, p);
+    for (int64_t t = some.from; t < some.to; t++) {
+        const int64_t s = o->sets.plan->order[t];
+        const REAL *d = row_of(o->scratch->direction, s);
+        REAL *w = parameters_of(o, s);
+        for (int l = 0; l < o->size; l++) w[l] += length * d[l];
+    }
+}
+
+/* w += common */
+static void move_features_in_common(const panel *o, int64_t p) {
+    const range some = portion(shared_features(o), FMF_PORTION, p);
+    for (int64_t t = some.from; t < some.to; t++) {
+        REAL *w = parameters_of(o, o->sets.plan->order[t]);
+        for (int l = 0; l < o->size; l++) w[l] += o->found->common[l];
+    }
+}
+
+/* ---- rows, by portions ---- */
+
+static inline double *row_common(const panel *o, int64_t p) { return o->scratch->row_common + p * (PANEL + ROOM); }
+
+/* Sums of rho_i G_i and of rho_i^2 A_i. */
+static void weigh_rows(const panel *o, int64_t p) {
+    const range some = portion(o->side->features.rows, FMF_PORTION, p);
+    const REAL *rho = o->scratch->rho;
+    double *sums = row_common(o, p);
+    memset(sums, 0, (PANEL + ROOM) * sizeof *sums);
+    for (int64_t i = some.from; i < some.to; i++) {
+        const REAL *G = row_of(o->scratch->G, i), *A = matrix_of(o->scratch->A, i), square = rho[i] * rho[i];
+        for (int l = 0; l < PANEL; l++) sums[l] += (double)(rho[i] * G[l]);
+        for (int l = 0; l < ROOM; l++) sums[PANEL + l] += (double)(square * A[l]);
+    }
+}
+
+/* Rows after the common step, and what features then see of them. */
+static void move_rows_in_common(const panel *o, int64_t p) {
+    const range some = portion(o->side->features.rows, FMF_PORTION, p);
+    const pvec c = pload(o->found->common);
+    for (int64_t i = some.from; i < some.to; i++) {
+        pstore(row_of(o->scratch->u, i), c);
+        pstore(row_of(o->scratch->Au, i), times(matrix_of(o->scratch->A, i), c));
+        move_row(o, i, ((const REAL *)o->scratch->rho)[i]);
+        write_view(o, i);
+    }
+}
+
+/* Rows first move along the direction before, if there was one.  Then X z, kept in Au, and the sums of rho_i A_i (X z)_i. */
+static void embed_scaled(void *context, int64_t p, int thread) {
+    const panel *o = context;
+    const fmf_features *X = &o->side->features;
+    const REAL *z = o->scratch->scaled, *value = X->row_value, *scale = X->row_scale, *rho = o->scratch->rho;
+    const REAL before = (REAL)o->found->length;
+    const range some = portion(X->rows, FMF_PORTION, p);
+    double *sums = row_common(o, p);
+    (void)thread;
+    memset(sums, 0, PANEL * sizeof *sums);
+    for (int64_t i = some.from; i < some.to; i++) {
+        REAL push[PANEL];
+        pvec u = {0}, moved = {0};
+        if (before != 0) move_row(o, i, before);
+        for (int64_t e = X->row_ptr[i] + (X->own[i] >= 0); e < X->row_ptr[i + 1]; e++) {
+            padd(&u, value ? value[e] : 1, pload(z + (int64_t)X->row_index[e] * PANEL));
+        }
+        padd(&moved, scale ? scale[i] : 1, u);
+        pstore(row_of(o->scratch->Au, i), moved);
+        pstore(push, times(matrix_of(o->scratch->A, i), moved));
+        for (int l = 0; l < PANEL; l++) sums[l] += (double)(rho[i] * push[l]);
+    }
+}
+
+/* u_i = (X p)_i for p = z - common + keep p, A_i u_i, and their part in the line search. */
+static void direction_rows(const panel *o, int64_t p) {
+    const REAL *scale = o->side->features.row_scale, *rho = o->scratch->rho, keep = o->found->keep;
+    const pvec c = pload(o->found->common);
+    const range some = portion(o->side->features.rows, FMF_PORTION, p);
+    double slope = 0.0, curvature = 0.0;
+    for (int64_t i = some.from; i < some.to; i++) {
+        pvec u = pload(row_of(o->scratch->Au, i)), push = {0};
+        padd(&u, -rho[i], c);
+        if (keep > 0) padd(&u, keep, pload(row_of(o->scratch->u, i)));
+        const pvec Au = times(matrix_of(o->scratch->A, i), u);
+        padd(&push, scale ? scale[i] : 1, Au);
+        pstore(row_of(o->scratch->u, i), u);
+        pstore(row_of(o->scratch->push, i), push);
+        pstore(row_of(o->scratch->Au, i), Au);
+        slope += (double)pdot(u, pload(row_of(o->scratch->G, i)));
+        curvature += (double)pdot(u, Au);
+    }
+    o->scratch->row_sums[2 * p] = slope;
+    o->scratch->row_sums[2 * p + 1] = curvature;
+}
+
+/* ---- what is found out between phases ---- */
+
+/* Sums over portions of rows and of features, in order. */
+static void add_common(const panel *o, int64_t count, double *sums) {
+    for (int64_t l = 0; l < count; l++) sums[l] = 0.0;
+    for (int64_t p = 0; p < row_portions(o); p++) {
+        for (int64_t l = 0; l < count; l++) sums[l] += row_common(o, p)[l];
+    }
+    for (int64_t p = 0; p < feature_portions(o); p++) {
+        for (int64_t l = 0; l < PANEL; l++) sums[l] += o->scratch->feature_common[p * PANEL + l];
+    }
+}
+
+/* x = K^-1 right for the first `size` numbers, zeros for the rest; zeros all where K is singular. */
+static void solve_common(const double *K, int64_t size, const double *right, REAL *x) {
+    double M[PANEL][PANEL + 1];
+    for (int k = 0; k < PANEL; k++) x[k] = 0;
+    for (int r = 0; r < TURNS; r++) {
+        for (int k = 0; k < PANEL; k++) M[k][(k + r) % PANEL] = M[(k + r) % PANEL][k] = K[r * PANEL + k];
+    }
+    for (int k = 0; k < size; k++) M[k][PANEL] = right[k];
+    for (int k = 0; k < size; k++) {
+        if (!(M[k][k] > 1e-9 * K[k])) return;
+        for (int r = k + 1; r < size; r++) {
+            const double factor = M[r][k] / M[k][k];
+            for (int l = k; l < size; l++) M[r][l] -= factor * M[k][l];
+            M[r][PANEL] -= factor * M[k][PANEL];
+        }
+    }
+    for (int64_t k = size - 1; k >= 0; k--) {
+        for (int64_t l = k + 1; l < size; l++) M[k][PANEL] -= M[k][l] * M[l][PANEL];
+        M[k][PANEL] /= M[k][k];
+    }
+    for (int k = 0; k < size; k++) x[k] = (REAL)M[k][PANEL];
+}
+
+/* The best common step, and K. */
+static void find_common_step(void *context) {
+    const panel *o = context;
+    panel_findings *found = o->found;
+    double sums[PANEL + ROOM];
+    add_common(o, PANEL + ROOM, sums);
+    for (int l = 0; l < ROOM; l++) {
+        const double lambda = l < PANEL ? o->penalty->l2 * o->penalty->shared_strength * (double)o->growth[l] : 0.0;
+        found->K[l] = sums[PANEL + l] + lambda;
+    }
+    for (int l = 0; l < PANEL; l++) sums[l] = -sums[l];
+    solve_common(found->K, o->size, sums, found->common);
+    found->weight = found->length = 0.0;
+}
+
+/* The common part of the next direction, and how much of the direction before goes on in it. */
+static void find_direction(void *context) {
+    const panel *o = context;
+    panel_findings *found = o->found;
+    double now = 0.0, sums[PANEL];
+    for (int64_t p = 0; p < feature_portions(o); p++) now += o->scratch->weights[p];
+    found->keep = found->weight > 0 ? (REAL)(now / found->weight) : 0;
+    found->weight = now;
+    add_common(o, PANEL, sums);
+    solve_common(found->K, o->size, sums, found->common);
+    found->curvature = 0.0; /* c K c */
+    for (int l = 0; l < PANEL; l++) found->curvature += sums[l] * (double)found->common[l];
+}
+
+/* The best length along the direction.  One that is all but common, c, before c is taken off is left with nothing but
+   rounding, in which p and X p no longer belong together: it is not followed. */
+static void find_length(void *context) {
+    const panel *o = context;
+    const double least = sizeof(REAL) == 4 ? 1e-4 : 1e-12; /* about 1000 roundings */
+    double slope = 0.0, curvature = 0.0;
+    add_portions(o->scratch->row_sums, row_portions(o), &slope, &curvature);
+    add_portions(o->scratch->feature_sums, feature_portions(o), &slope, &curvature);
+    o->found->length = curvature > least * least * o->found->curvature ? best_length(slope, curvature) : 0.0;
+}
+
+/* ---- the whole step ---- */
+
+/* Phases whose portions are those of the features, then those of the rows. */
+static void weigh(void *context, int64_t p, int thread) {
+    const panel *o = context;
+    (void)thread;
+    if (p < feature_portions(o)) weigh_features(o, p);
+    else weigh_rows(o, p - feature_portions(o));
+}
+
+static void move_in_common(void *context, int64_t p, int thread) {
+    const panel *o = context;
+    (void)thread;
+    if (p < feature_portions(o)) move_features_in_common(o, p);
+    else move_rows_in_common(o, p - feature_portions(o));
+}
+
+static void show_direction(void *context, int64_t p, int thread) {
+    const panel *o = context;
+    (void)thread;
+    if (p < feature_portions(o)) turn_direction(o, p);
+    else direction_rows(o, p - feature_portions(o));
+}
+
+/* Features and rows move along the last direction, and rows' own features follow. */
+static void move_along(void *context, int64_t p, int thread) {
+    const panel *o = context;
+    (void)thread;
+    if (p < feature_portions(o)) {
+        take_direction(o, p);
+        return;
+    }
+    const range some = portion(o->side->features.rows, FMF_PORTION, p - feature_portions(o));
+    for (int64_t i = some.from; i < some.to; i++) {
+        move_row(o, i, (REAL)o->found->length);
+        own_step(o, i, row_of(o->scratch->G, i), matrix_of(o->scratch->A, i), row_of(o->scratch->move, i));
+    }
+}
+
+/* The features' step along the direction before, while its residuals are brought up to date. */
+static void push_and_take(void *context, int64_t p, int thread) {
+    const panel *o = context;
+    if (p < feature_portions(o)) take_direction(o, p);
+    else push_features(context, p - feature_portions(o), thread);
+}
+
+/* All that a panel does where shared features move together, rows' own features included. */
+static void follow_directions(fmf_worker *me, panel *o) {
+    const int64_t features = feature_portions(o), rows = row_portions(o), columns = entry_portions(&o->sets);
+    fmf_phase(me, features + rows, weigh, find_common_step, o);
+    fmf_phase(me, features + rows, move_in_common, NULL, o);
+    for (int32_t step = 0; step < o->scratch->directions; step++) {
+        if (step == 0) fmf_phase(me, columns, view_features, view_join_pieces, o);
+        else fmf_phase(me, features + columns, push_and_take, push_join_pieces, o);
+        fmf_phase(me, features, scale_residuals, NULL, o);
+        fmf_phase(me, rows, embed_scaled, find_direction, o);
+        fmf_phase(me, features + rows, show_direction, find_length, o);
+    }
+    fmf_phase(me, features + rows, move_along, NULL, o);
+}

@@ -1,0 +1,109 @@
+/* panel/pass.h -- the pass over the pairs: scores brought up to date with what moved before, then every row's G and A. */
+
+/* V_j of some of their rows: the panel before (if any), then this one, zeros where the rank ends. */
+static void load_panel(void *context, int64_t p, int thread) {
+    const panel *o = context;
+    const REAL *V = o->side->theirs;
+    REAL *VV = o->scratch->VV;
+    const range some = portion(o->side->their_rows, COPIED / PANEL, p);
+    (void)thread;
+    for (int64_t j = some.from; j < some.to; j++) {
+        const REAL *at = V + j * o->side->stride + o->column;
+        REAL *line = VV + j * 2 * PANEL;
+        for (int l = 0; l < PANEL; l++) line[l] = o->column < PANEL ? 0 : at[l - PANEL];
+        for (int l = 0; l < PANEL; l++) line[PANEL + l] = l < o->size ? at[l] : 0;
+    }
+}
+
+static inline void refresh_scores(const panel *o, int64_t i) {
+    const fmf_pairs *pairs = &o->side->pairs;
+    const int64_t from = pairs->ptr[i], n = pairs->ptr[i + 1] - from;
+    const REAL *move = row_of(o->scratch->move, i);
+    REAL *score = (REAL *)o->side->score + from;
+    if (o->scores == SCORE) {
+        row_scores(o->side, i, score);
+    } else if (o->scores == MOVE_PANEL) {
+        const pvec u = pload(move);
+        add_dots(pairs->other + from, score, n, o->scratch->VV, 2 * PANEL, u.part, PARTS);
+    } else if (o->scores == MOVE_BIAS) {
+        for (int64_t t = 0; t < n; t++) score[t] += move[0];
+    }
+}
+
+/* G and A of some rows by batches, which may hold many short rows or a part of a long one. */
+static void sums_by_batches(const panel *o, range rows, REAL *g, REAL *h) {
+    const fmf_pairs *pairs = &o->side->pairs;
+    const int64_t *ptr = pairs->ptr, last = ptr[rows.to], batch = o->side->loss.batch;
+    const REAL *y = pairs->y, *score = o->side->score, *V = (const REAL *)o->scratch->VV + PANEL;
+    for (int64_t i = rows.from; i < rows.to; i++) refresh_scores(o, i);
+    for (int64_t begin = ptr[rows.from], i = rows.from; begin < last; begin += batch) {
+        const int64_t end = smaller(begin + batch, last);
+        curvatures(&o->side->loss, score + begin, y + begin, weights_at(pairs, begin), g, h, end - begin);
+        while (ptr[i + 1] <= begin) i++;
+        for (int64_t r = i; r < rows.to && ptr[r] < end; r++) {
+            const int64_t a = ptr[r] > begin ? ptr[r] : begin, n = smaller(ptr[r + 1], end) - a;
+            REAL *G = row_of(o->scratch->G, r), *A = matrix_of(o->scratch->A, r);
+            if (is_bias(o)) { /* all V_j are 1 */
+                G[0] += sum_of(g + (a - begin), n);
+                A[0] += sum_of(h + (a - begin), n);
+            } else {
+                gram(pairs->other + a, g + (a - begin), h + (a - begin), n, V, 2 * PANEL, G, A);
+            }
+        }
+    }
+}
+
+/* The same for the plain square loss, whose gradients are the scores; or, by rows, for a bias of the losses known here. */
+static void sums_by_rows(const panel *o, range rows, REAL *g, REAL *h) {
+    const fmf_pairs *pairs = &o->side->pairs;
+    const REAL *V = (const REAL *)o->scratch->VV + PANEL;
+    for (int64_t i = rows.from; i < rows.to; i++) {
+        const int64_t at = pairs->ptr[i], n = pairs->ptr[i + 1] - at;
+        const REAL *score = (const REAL *)o->side->score + at;
+        REAL *G = row_of(o->scratch->G, i), *A = matrix_of(o->scratch->A, i);
+        refresh_scores(o, i); /* just before they are used: V_j stay in the cache */
+        if (is_bias(o)) {
+            REAL sums[2] = {0};
+            bias_sums(o->side, at, n, score, g, h, sums);
+            G[0] = sums[0];
+            A[0] = sums[1];
+        } else {
+            gram(pairs->other + at, score, NULL, n, V, 2 * PANEL, G, A);
+        }
+    }
+    if (!is_bias(o)) double_sums(row_of(o->scratch->G, rows.from), matrix_of(o->scratch->A, rows.from), rows.to - rows.from);
+}
+
+/* What features see of a row: its gradient, and the curvature of A in each dimension: the diagonal, or, where steps must
+   hold without a line search, the sums of the rows of |A|.  Values that are a row's own are multiplied in here. */
+static void write_view(const panel *o, int64_t i) {
+    const REAL *G = row_of(o->scratch->G, i), *A = matrix_of(o->scratch->A, i), *scale = o->side->features.row_scale;
+    REAL *view = row_of(o->scratch->view, 2 * i);
+    const REAL x = scale ? scale[i] : 1;
+    for (int l = 0; l < PANEL; l++) {
+        view[l] = x * G[l];
+        view[PANEL + l] = x * x * A[l];
+    }
+    if (o->penalty->l1 > 0) {
+        REAL full[PANEL * PANEL];
+        unfold(A, full);
+        for (int l = 0; l < PANEL; l++) {
+            view[PANEL + l] = 0;
+            for (int m = 0; m < PANEL; m++) view[PANEL + l] += size_of(full[l * PANEL + m]);
+        }
+    }
+}
+
+static void panel_pass(void *context, int64_t c, int thread) {
+    const panel *o = context;
+    const fmf_panel *scratch = o->scratch;
+    const range rows = {o->side->pairs.chunk[c], o->side->pairs.chunk[c + 1]};
+    const size_t count = (size_t)(rows.to - rows.from);
+    REAL *g = (REAL *)scratch->g + thread * o->side->loss.batch, *h = (REAL *)scratch->h + thread * o->side->loss.batch;
+    memset(row_of(scratch->G, rows.from), 0, count * PANEL * sizeof(REAL));
+    memset(matrix_of(scratch->A, rows.from), 0, count * ROOM * sizeof(REAL));
+    if (is_plain(o->side) || (is_bias(o) && o->side->loss.code != FMF_NATIVE)) sums_by_rows(o, rows, g, h);
+    else sums_by_batches(o, rows, g, h);
+    memset(row_of(scratch->move, rows.from), 0, count * PANEL * sizeof(REAL));
+    for (int64_t i = rows.from; !scratch->directions && i < rows.to; i++) write_view(o, i);
+}

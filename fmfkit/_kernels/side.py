@@ -1,0 +1,171 @@
+"""One side of a problem as C updates it: what it reads, and what every update has."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fmfkit._core import ffi
+from fmfkit._kernels.buffers import Array, Table, allocate, reals, table_bytes
+from fmfkit._kernels.components import LossForm, PenaltyForm, raise_errors
+from fmfkit._kernels.library import team
+from fmfkit._kernels.plan import Plan
+from fmfkit._kernels.scoring import Scored, embed, strip_table
+from fmfkit._kernels.structs import features_fields, new_embedding, pairs_fields, stride
+from fmfkit.interfaces import Partition
+from fmfkit.problem.problem import Problem
+from fmfkit.problem.strengths import Side
+from fmfkit.typing import Reals
+
+
+@attrs.frozen(eq=False)
+class Given:
+    """What an update of one side is given each time: the parameters it writes, their embedding, room for scores."""
+
+    W: Reals
+    theirs: Reals
+    score: Reals
+    threads: int
+    scored: bool = True
+    """Whether ``score`` is up to date."""
+
+
+class SideUpdate(ABC):
+    """Updates one side, round after round; owns all that C points to.
+
+    Nothing large is allocated before ``prepare``: what it will take can be told without taking it.
+    """
+
+    needs_scores = True
+    """Whether scores must be up to date before an update."""
+    stores_scores = True
+    """Whether it needs room for a score of every pair."""
+    wide = 1
+    """Latent dimensions that it sweeps at once."""
+    plan: Plan | None = None
+    eta: Reals | None = None
+    """The paper's eta of each feature, where it is measured."""
+
+    def __init__(self, problem: Problem, side: Side, loss: LossForm, *, values: bool = True) -> None:
+        """Look at one side of a problem; ``values`` says that feature values must not be left out."""
+        self.problem, self.side, self.loss = problem, side, loss
+        self.scored = Scored.of(side.pairs, loss, problem.offset)
+        self.penalties = {name: self._penalty(name) for name in ("factors", "bias")}
+        self._values = values and side.features.row_scale is not None
+        self._own_arrays: dict[str, NDArray[Any]] = {}
+        self._round_arrays: dict[str, NDArray[Any]] = {}
+
+    def _penalty(self, name: str) -> PenaltyForm | None:
+        part = getattr(self.side, name)
+        if part is None:
+            return None
+        shared = part.strength[self.side.features.shared].sum(dtype=np.float64)
+        return PenaltyForm.of(part, shared_strength=float(shared))
+
+    @property
+    def has_tables(self) -> bool:
+        """Whether T of some part is a function that is called."""
+        return any(form is not None and form.has_table for form in self.penalties.values())
+
+    @property
+    def their_rows(self) -> int:
+        """The number of instances of the other side."""
+        return (self.problem.target if self.side.name == "query" else self.problem.query).pairs.rows
+
+    @abstractmethod
+    def own_table(self, threads: int) -> Table:
+        """Return what it allocates for itself, the same for all rounds."""
+
+    def round_table(self, plan: Plan) -> Table:
+        """Return what it allocates by the partition of a round."""
+        return {}
+
+    def plan_table(self, partition: Partition | None, threads: int) -> Table:
+        """Return what laying out partitions takes."""
+        return {}
+
+    def table(self, partition: Partition | None, threads: int) -> Table:
+        """Return all that it will have allocated; ``partition`` is one such as rounds will have."""
+        features, dtype = self.side.features, self.problem.dtype
+        values = {"row_value": Array((features.nonzeros,), dtype), "col_value": Array((features.nonzeros,), dtype)}
+        by_round = {} if partition is None else self.round_table(Plan(features, partition))
+        return {
+            "embedding": Array((features.rows, stride(self.problem)), dtype),
+            **(values if self._values else {}),
+            **self.own_table(threads),
+            **self.plan_table(partition, threads),
+            **by_round,
+        }
+
+    def nbytes(self, partition: Partition | None, threads: int) -> int:
+        """Return the bytes of all that it will have allocated."""
+        return table_bytes(self.table(partition, threads))
+
+    def passing_bytes(self, threads: int) -> int:
+        """Return the bytes that making its embedding, or its scores, takes for a while."""
+        strip = table_bytes(strip_table(self.side.features, self.problem.dtype))
+        return max(strip, table_bytes(self.scored.table(threads, stored=self.stores_scores)))
+
+    def prepare(self, W: Reals, threads: int) -> None:
+        """Allocate what all rounds need, and embed the side."""
+        if self._values:
+            self.side = attrs.evolve(self.side, features=self.side.features.with_values())
+        self.embedding = new_embedding(self.problem, self.side)
+        self._own(team(threads))
+        self.embed(W, threads)
+
+    def embed(self, W: Reals, threads: int) -> None:
+        """Make the embedding from the parameters."""
+        embed(self.problem, self.side, W, threads, out=self.embedding)
+
+    def score(self, theirs: Reals, score: Reals, threads: int) -> float:
+        """Make the scores of all pairs; return the weighted loss."""
+        return self.scored.scores(self.embedding, theirs, score, threads)
+
+    @abstractmethod
+    def update(self, given: Given, partition: Partition | None) -> float | None:
+        """Update the parameters; return the weighted loss then, if it is known."""
+
+    def _own(self, threads: int) -> dict[str, NDArray[Any]]:
+        self._own_arrays = _resized(self._own_arrays, self.own_table(threads))
+        return self._own_arrays
+
+    def _by_round(self, plan: Plan) -> dict[str, NDArray[Any]]:
+        self._round_arrays = _resized(self._round_arrays, self.round_table(plan))
+        return self._round_arrays
+
+    def _struct(self, given: Given) -> Any:
+        """Return the fmf_side; what it points to is the update's or the caller's."""
+        dtype, side = self.problem.dtype, self.side
+        penalties = {name: form.fields() for name, form in self.penalties.items() if form is not None}
+        fields = {
+            "pairs": pairs_fields(side.pairs, self.scored.chunk),
+            "features": features_fields(side.features),
+            "loss": self.loss.fields(),
+            **penalties,
+            "rank": self.problem.rank,
+            "bias_slot": -1 if side.bias_slot is None else side.bias_slot,
+            "offset": self.problem.offset,
+            "theirs": reals(given.theirs, dtype),
+            "their_rows": len(given.theirs),
+            "stride": given.theirs.shape[1],
+            "mine": reals(self.embedding, dtype, writable=True),
+            "parameters": reals(given.W, dtype, writable=True),
+            "width": given.W.shape[1],
+            "score": reals(given.score, dtype, writable=True),
+        }
+        return ffi.new("fmf_side *", fields)
+
+    def _raise_errors(self) -> None:
+        raise_errors([self.loss, *(form for form in self.penalties.values() if form is not None)])
+
+
+def _resized(arrays: dict[str, NDArray[Any]], table: Table) -> dict[str, NDArray[Any]]:
+    """Return the arrays of a table: those that are there if they fit, else new ones."""
+    fitting = {name: array for name, array in arrays.items() if name in table and array.shape == table[name].shape}
+    arrays.clear()
+    return fitting | allocate({name: array for name, array in table.items() if name not in fitting})

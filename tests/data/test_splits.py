@@ -1,0 +1,63 @@
+"""Splits hold out what they say."""
+
+import numpy as np
+import pytest
+from bookshop import build
+
+from fmfkit.errors import DataError
+
+
+def test_splits_take_what_they_say():
+    rng = np.random.default_rng(0)
+    many = {
+        "user": rng.integers(0, 50, 4000),
+        "item": rng.permutation(4000),
+        "rating": rng.random(4000),
+        "time": range(4000),
+    }
+    data = build(pairs=many)
+    train, test = data.split_random(0.25, seed=3)
+    assert len(train) + len(test) == 4000
+    assert len(test) == pytest.approx(1000, rel=0.1)
+    train, test = data.split_leave_out(2)
+    assert (np.bincount(test.query) == 2).all()
+    train, test = data.split_by_time(0.1)
+    assert train.time.max() < test.time.min()
+    for side in ("query", "target"):
+        train, test = data.split_cold(side, 0.2)
+        assert not set(getattr(train, side)) & set(getattr(test, side))
+        assert train.shape == data.shape
+
+
+def test_a_split_by_time_needs_all_times():
+    data = build(pairs={"user": [1, 2, 3], "item": [1, 2, 3], "time": [3.0, float("nan"), 1.0]})
+    with pytest.raises(DataError, match="some pairs have no time"):
+        data.split_by_time(0.4)
+
+
+def test_splits_have_names():
+    data = build()
+    for how, same in (
+        ("random", data.split_random(0.3, 1)),
+        ("time", data.split_by_time(0.3)),
+        ("cold-target", data.split_cold("target", 0.3, 1)),
+        ("cold-query", data.split_cold("query", 0.3, 1)),
+    ):
+        for mine, theirs in zip(data.split(how, 0.3, 1), same, strict=True):
+            np.testing.assert_array_equal(mine.query, theirs.query)
+            np.testing.assert_array_equal(mine.target, theirs.target)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda data: data.split("cold"), "split: expected one of .*, got 'cold'"),
+        (lambda data: data.split_random(0.0001), "of 6 pairs, 0 would be for testing"),
+        (lambda data: data.split_random(1.5), "share: expected a number between 0 and 1, got 1.5"),
+        (lambda data: data.split_cold("item"), "side: expected 'query' or 'target', got 'item'"),
+        (lambda data: build(pairs={"user": [1, 2], "item": [1, 2]}).split_by_time(), "the pairs have no time"),
+    ],
+)
+def test_splits_of_nothing_and_unknown_ones_are_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call(build())

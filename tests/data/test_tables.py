@@ -1,0 +1,80 @@
+"""Tables come from files, frames and mappings; what is no table is refused."""
+
+import numpy as np
+import polars as pl
+import pytest
+from bookshop import PAIRS
+
+from fmfkit.data import (
+    read_table,
+)
+from fmfkit.errors import DataError
+
+
+@pytest.mark.parametrize("form", ["csv", "tsv", "parquet", "arrow", "csv.gz", "pandas", "pyarrow", "polars", "lazy"])
+def test_tables_come_from_everywhere(tmp_path, form):
+    frame = pl.DataFrame(PAIRS)
+    path = tmp_path / f"pairs.{form}"
+    if form in ("csv", "csv.gz"):
+        import gzip
+
+        text = frame.write_csv().encode()
+        path.write_bytes(gzip.compress(text) if form.endswith("gz") else text)
+    elif form == "tsv":
+        frame.write_csv(path, separator="\t")
+    elif form == "parquet":
+        frame.write_parquet(path)
+    elif form == "arrow":
+        frame.write_ipc(path)
+    source = path
+    if form == "pandas":
+        source = pytest.importorskip("pandas").DataFrame(PAIRS)
+    elif form == "pyarrow":
+        source = pytest.importorskip("pyarrow").table(PAIRS)
+    elif form in ("polars", "lazy"):
+        source = frame if form == "polars" else frame.lazy()
+    assert read_table(source).equals(frame)
+
+
+def test_numbers_of_several_kinds_and_pandas_missing_values_are_taken():
+    pd = pytest.importorskip("pandas")
+    assert read_table({"rating": [4, 3.5, 5]})["rating"].to_list() == [4, 3.5, 5]
+    table = pd.DataFrame({"item": [1, 2, 3], "g": pd.array(["a", None, "b"], dtype="string")})
+    assert read_table(table)["g"].to_list() == ["a", None, "b"]
+
+
+BAD = {
+    "an empty file": (("e.csv", b""), "the file is empty"),
+    "a file with a header only": (("h.csv", b"user,item\n"), "no rows"),
+    "text that is not UTF-8": (("l.csv", "user,item\nJosé,1\n".encode("latin-1")), "UTF-8"),
+    "an unknown kind of file": (("x.docx", b"x"), "expected a file called .csv"),
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_files_that_are_no_tables_are_refused_by_their_path(tmp_path, what):
+    (name, content), message = BAD[what]
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(DataError, match=f"{name}: .*{message}"):
+        read_table(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"user": [1, 2], "item": [1]}, "pairs: columns differ in length"),
+        ({"user": [1, "a"]}, r"column 'user' mixes values of kinds \['int', 'str'\]"),
+        ({"user": np.ones((2, 2))}, r"column 'user' is not flat: its shape is \(2, 2\)"),
+        ({"user": []}, "pairs: the table has no rows"),
+    ],
+)
+def test_columns_that_make_no_table_are_refused_by_name(columns, message):
+    with pytest.raises(DataError, match=message):
+        read_table(columns, "pairs")
+
+
+def test_other_objects_and_missing_files_are_refused(tmp_path):
+    with pytest.raises(TypeError, match="pairs: expected a path, a polars or pandas frame"):
+        read_table(42, "pairs")
+    with pytest.raises(FileNotFoundError, match="there is no such file"):
+        read_table(tmp_path / "nowhere.csv")

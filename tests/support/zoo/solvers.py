@@ -1,0 +1,66 @@
+"""Broken solvers."""
+
+from __future__ import annotations
+
+import attrs
+
+from fmfkit import RoundReport, Solver
+from fmfkit.solvers import L2M, Panel
+from zoo.keeper import animal
+
+
+@animal("check_objective_never_rises", "check_reaches_a_known_optimum")
+@attrs.frozen(kw_only=True)
+class StepsTooFar(Panel):
+    """Doubles what it learnt every third round."""
+
+    def round(self, problem, state, workspace):
+        report = Panel.round(self, problem, state, workspace)
+        if state.round % 3 == 2:
+            state.P *= 2
+            return RoundReport()
+        return report
+
+
+@animal("check_threads_do_not_change_the_model", "check_resumes_bit_for_bit")
+@attrs.frozen(kw_only=True)
+class DependsOnThreads(L2M):
+    def round(self, problem, state, workspace):
+        report = L2M.round(self, problem, state, workspace)
+        state.P *= 1 - 1e-9 * state.threads
+        return attrs.evolve(report, loss=None)
+
+
+@animal("check_resumes_bit_for_bit")
+@attrs.frozen(kw_only=True)
+class KeepsItToItself(L2M):
+    """Learns something that does not stand in P and Q."""
+
+    def prepare(self, problem, state):
+        return [L2M.prepare(self, problem, state), 0]
+
+    def round(self, problem, state, workspace):
+        workspace[1] += 1
+        report = L2M.round(self, problem, state, workspace[0])
+        state.Q *= 1 - 1e-9 * workspace[1]
+        return attrs.evolve(report, loss=None)
+
+
+@animal("check_objective_is_what_it_says", "check_reaches_a_known_optimum", "check_objective_never_rises")
+@attrs.frozen(kw_only=True)
+class Boasts(L2M):
+    """Reports half the loss."""
+
+    def round(self, problem, state, workspace):
+        report = L2M.round(self, problem, state, workspace)
+        return attrs.evolve(report, loss=report.loss / 2)
+
+
+@animal("check_it_learns", "check_reaches_a_known_optimum")
+@attrs.frozen
+class Idle(Solver):
+    def prepare(self, problem, state):
+        return None
+
+    def round(self, problem, state, workspace):
+        return RoundReport()

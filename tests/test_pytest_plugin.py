@@ -1,0 +1,53 @@
+"""The conformance suite is run by pytest on an installed plugin."""
+
+import sys
+
+import pytest
+from fake_plugins import install
+
+pytest_plugins = ["pytester"]
+
+
+def run(pytester, *arguments):
+    return pytester.runpytest_subprocess("-p", "no:cacheprovider", *arguments)
+
+
+def test_a_plugin_is_checked_by_name(pytester):
+    result = run(pytester, "--pyargs", "fmfkit.testing", "--fmfkit-plugin", "builtin", "-k", "Square or Logistic")
+    told = result.parseoutcomes()
+    assert (told["passed"], told["skipped"], "failed" in told) == (30, 2, False)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "the conformance suite needs to know what to check: --fmfkit-plugin NAME"),
+        (["--fmfkit-plugin", "nope"], "no plugin is called 'nope'; there are"),
+        (["--fmfkit-plugin", "builtin", "--fmfkit-expect-failure", "check_x=?"], "there is no check 'check_x'"),
+        (["--fmfkit-plugin", "builtin", "--fmfkit-expect-failure", "check_x"], "expected CHECK=REASON"),
+    ],
+)
+def test_what_cannot_be_checked_is_an_error_and_no_pass(pytester, arguments, message):
+    result = run(pytester, "--pyargs", "fmfkit.testing", *arguments)
+    assert result.ret != 0
+    assert message in result.stdout.str() + result.stderr.str()
+
+
+def test_a_broken_plugin_beside_good_ones_breaks_nothing(pytester, monkeypatch):
+    site = pytester.mkdir("site")
+    good = (
+        "from fmfkit import Spec, hookimpl\n\n@hookimpl\ndef fmfkit_losses():\n"
+        "    return [Spec('mine', 'fmfkit.losses:Square', 'mine')]\n"
+    )
+    install(site, good=good, broken="raise ImportError('no such luck')")
+    monkeypatch.setenv("PYTHONPATH", str(site))
+    told = run(pytester, "--pyargs", "fmfkit.testing", "--fmfkit-plugin", "good").parseoutcomes()
+    assert (told["passed"], told["skipped"], "failed" in told) == (15, 1, False)
+    refused = run(pytester, "--pyargs", "fmfkit.testing", "--fmfkit-plugin", "broken")
+    assert refused.ret != 0
+    assert "plugin 'broken' is failed: no such luck" in refused.stdout.str() + refused.stderr.str()
+    listed = pytester.run(sys.executable, "-m", "fmfkit", "plugins").stdout.str()
+    assert "good  (good-plugin 2.0)  ok" in listed
+    assert "broken  (broken-plugin 2.0)  failed" in listed
+    code = "import fmfkit; fmfkit.fit(fmfkit.Problem.from_coo([0], [0], [1.0], rank=1, loss='good:mine'), rounds=1)"
+    assert pytester.run(sys.executable, "-W", "ignore", "-c", code).ret == 0
