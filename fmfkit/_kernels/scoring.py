@@ -187,6 +187,13 @@ class Skip:
         """Return what a csr matrix with sorted indices stores: a row for each query that is asked."""
         return cls(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32, copy=False))
 
+    def among(self, chosen: NDArray[np.int32]) -> Skip:
+        """Return the same where only some targets, in ascending order, are asked about, by their places there."""
+        place = np.searchsorted(chosen, self.index)
+        known = np.append(chosen, -1)[place] == self.index
+        before = np.append(0, np.cumsum(known))
+        return Skip(before[self.ptr].astype(np.int64), place[known].astype(np.int32))
+
 
 ALONE = 16
 """So few queries are answered on one thread: starting others takes longer."""

@@ -24,6 +24,7 @@ KINDS = {"int": pl.Int64, "str": pl.String, "bool": pl.Boolean, "date": pl.Date}
 """Kinds of ids that tables hold as they are; others are objects."""
 PHYSICAL: dict[str, type[np.generic]] = {"int": np.int64, "bool": np.uint8, "date": np.int32}
 """How files hold those that are numbers."""
+FEW_PICKED = 64
 FEW = 1000
 """Up to so many ids are looked up one by one: what it costs does not depend on how many are known."""
 
@@ -122,11 +123,7 @@ class Ids:
         """Return the ids of row numbers as a column, objects as text."""
         if self.objects is not None:
             return pl.Series(name, [None if value is None else str(value) for value in self.at(rows)], pl.String)
-        flat = np.asarray(rows).ravel()
-        places = pl.Series(flat, dtype=pl.Int64) if len(flat) else pl.Series([], dtype=pl.Int64)
-        if len(flat) and flat.min() < 0:
-            places = places.replace(-1, None)
-        return self.values.gather(places).alias(name)
+        return gather(self.values, np.asarray(rows).ravel()).alias(name)
 
     @property
     def names(self) -> pl.Series:
@@ -171,6 +168,15 @@ class Ids:
         if arrays["values"].dtype != PHYSICAL[kind] or arrays["values"].ndim != 1:
             raise ValueError(f"ids of kind {kind}: expected a flat array of {np.dtype(PHYSICAL[kind])}")
         return cls(pl.Series("id", arrays["values"]).cast(KINDS[kind]))
+
+
+def gather(column: pl.Series, rows: NDArray[Any]) -> pl.Series:
+    """Return the values at some places, missing ones for -1; a few are picked one by one, which is quicker."""
+    if len(rows) <= FEW_PICKED:
+        picked = [column[int(row)] if row >= 0 else None for row in rows]
+        return pl.Series(column.name, picked, dtype=column.dtype)
+    places = pl.Series(rows, dtype=pl.Int64)
+    return column.gather(places.replace(-1, None) if rows.min() < 0 else places)
 
 
 def _listed(given: Any) -> Any:

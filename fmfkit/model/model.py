@@ -177,10 +177,10 @@ class Model:
             mine = self._queries if queries is None else self._queries[rows]
         skip = None if exclude is None else _rows_of(exclude, rows, self.Z.rows)
         if candidates is None:
-            return Ranked(*self._packed.best(mine, min(k, self.Z.rows), None if skip is None else Skip.of(skip)))
+            return Ranked(*self._packed.best(mine, min(k, self.Z.rows), skip))
         chosen = np.unique(_flat_rows("candidates", candidates, self.Z.rows))
         packed = PackedTargets(self._targets[chosen], self.offset, self.state.threads)
-        targets, scores = packed.best(mine, min(k, len(chosen)), None if skip is None else Skip.of(skip[:, chosen]))
+        targets, scores = packed.best(mine, min(k, len(chosen)), None if skip is None else skip.among(chosen))
         return Ranked(np.where(targets < 0, -1, np.append(chosen, -1)[targets]).astype(np.int32), scores)
 
     def similar(self, targets: ArrayLike | None = None, k: int = 10, *, queries: ArrayLike | None = None) -> Ranked:
@@ -262,8 +262,12 @@ class Model:
         return cls(**parts, queries=U, targets=V)
 
 
-def _rows_of(given: Any, rows: NDArray[np.int32], targets: int) -> sp.csr_array:
-    """Return some rows of a sparse matrix, sorted; what it costs depends on those rows alone."""
+FEW_ROWS = 64
+"""So few rows are taken out of a sparse matrix one by one."""
+
+
+def _rows_of(given: Any, rows: NDArray[np.int32], targets: int) -> Skip:
+    """Return what some rows of a sparse matrix store; what it costs depends on those rows alone."""
     if not sp.issparse(given) or given.ndim != 2 or given.shape[1] != targets:
         raise ValueError(
             f"exclude: expected a sparse matrix with {targets} columns, got {type(given).__name__} "
@@ -272,9 +276,13 @@ def _rows_of(given: Any, rows: NDArray[np.int32], targets: int) -> sp.csr_array:
     if rows.size and given.shape[0] <= int(rows.max()):
         raise ValueError(f"exclude: {given.shape[0]} rows for query {int(rows.max())}")
     matrix = given if given.format == "csr" else sp.csr_array(given)
+    if len(rows) <= FEW_ROWS:
+        parts = [np.unique(matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]]) for row in rows]
+        ptr = np.cumsum([0, *map(len, parts)], dtype=np.int64)
+        return Skip(ptr, np.concatenate([np.zeros(0, np.int32), *parts]).astype(np.int32, copy=False))
     some = sp.csr_array(matrix[rows], copy=True)
     some.sum_duplicates()
-    return some
+    return Skip.of(some)
 
 
 def _flat_rows(name: str, given: Any, rows: int) -> NDArray[np.int32]:

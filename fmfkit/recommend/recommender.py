@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from fmfkit.data.blocks import Instances
 from fmfkit.data.dataset import Dataset
 from fmfkit.data.encoder import Encoder, SideEncoder, history_features
-from fmfkit.data.ids import Ids, as_text
+from fmfkit.data.ids import Ids, as_text, gather
 from fmfkit.data.sides import HISTORY, Attributes
 from fmfkit.data.tables import read_table
 from fmfkit.errors import DataError
@@ -152,13 +152,12 @@ class Recommender:
     def _answer(self, queries: pl.Series, best: Ranked) -> pl.DataFrame:
         side, k = self.encoder.targets, best.targets.shape[1]
         flat = best.targets.ravel()
-        places = np.maximum(flat, 0)
         frame = pl.DataFrame(
             {
                 "query": queries,
                 "rank": np.tile(np.arange(1, k + 1), len(best.targets)),
                 "target": side.ids.column(flat),
-                "label": side.labels.gather(places),
+                "label": gather(side.labels, np.maximum(flat, 0)),
                 "score": best.scores.ravel().astype(np.float64),
             }
         )

@@ -58,6 +58,16 @@ def check_curvature_majorises(loss: Loss) -> None:
     )
 
 
+def check_beta_is_the_largest_curvature(loss: Loss) -> None:
+    """Where ``beta`` is a number, no curvature is above it."""
+    if loss.beta is None:
+        raise Skipped("it has no beta")
+    score, y = _grid(loss, np.concatenate([SCORES, EXTREME]))
+    found = np.broadcast_to(loss.curvature(score, y), score.shape)
+    beta = np.full(score.shape, float(loss.beta))
+    require(found <= beta * (1 + 1e-6), "a curvature is above beta", score=score, y=y, curvature=found, beta=beta)
+
+
 def check_value_is_convex(loss: Loss) -> None:
     """``value`` is convex in the score: its tangent lies below it everywhere."""
     score, y, t = _grid(loss, SCORES, STEPS)
@@ -282,6 +292,7 @@ def check_trains(loss: Loss) -> None:
 CHECKS = (
     check_gradient_is_the_derivative,
     check_curvature_majorises,
+    check_beta_is_the_largest_curvature,
     check_value_is_convex,
     check_finite_at_extremes,
     check_keeps_shape_and_dtype,

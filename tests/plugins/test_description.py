@@ -4,7 +4,7 @@ import attrs
 import pytest
 from fake_plugins import plugin, registry
 
-from fmfkit import losses, schedulers, solvers
+from fmfkit import Spec, losses, schedulers, solvers
 from fmfkit.plugins import description
 
 

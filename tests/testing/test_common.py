@@ -31,7 +31,7 @@ class Silent:
 
 def test_objectives_that_rise_by_more_than_rounding_fail():
     common.never_rises([3.0, 2.0, 2.0, 2.0 + 1e-15], "float64")
-    with pytest.raises(testing.ConformanceError, match="the objective rises: round = 2, before = 2, after = 2.1"):
+    with pytest.raises(testing.ConformanceError, match=r"the objective rises: round = 2, before = 2, after = 2.1"):
         common.never_rises([3.0, 2.0, 2.1], "float64")
 
 

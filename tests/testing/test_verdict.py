@@ -28,7 +28,7 @@ def test_failures_show_the_simplest_numbers():
 def test_of_several_places_the_one_with_the_smallest_whole_inputs_is_shown():
     score, y = np.array([0.5, 1.0, 3.0]), np.array([9.0, 8.0, 7.0])
     verdict.require(np.ones(3, bool), "all is well", score=score)
-    with pytest.raises(testing.ConformanceError, match="^it differs: score = 1, got = 8$"):
+    with pytest.raises(testing.ConformanceError, match=r"^it differs: score = 1, got = 8$"):
         verdict.require(np.zeros(3, bool), "it differs", score=score, got=y)
-    with pytest.raises(testing.ConformanceError, match="^it differs: score = 3, got = 7$"):
+    with pytest.raises(testing.ConformanceError, match=r"^it differs: score = 3, got = 7$"):
         verdict.require(np.array([True, True, False]), "it differs", score=score, got=y)

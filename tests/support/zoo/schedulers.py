@@ -61,3 +61,19 @@ class NeedsFeatures(GoodSets):
         if not features.cols:
             raise RuntimeError("no features")
         return GoodSets.partition(self, features, round, rng)
+
+
+@animal("check_copies_are_equal")
+class SetsWithoutEquality(GoodSets):
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+
+@animal("check_leaves_features_alone")
+class SortsTheFeatures(GoodSets):
+    """Turns the rows around, where it may."""
+
+    def partition(self, features, round, rng):
+        if features.rows == 60:
+            features.row_index[:] = features.row_index[::-1].copy()
+        return GoodSets.partition(self, features, round, rng)

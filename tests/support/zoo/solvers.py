@@ -64,3 +64,30 @@ class Idle(Solver):
 
     def round(self, problem, state, workspace):
         return RoundReport()
+
+
+@animal("check_stops_when_asked")
+@attrs.frozen(kw_only=True)
+class CountsRoundsItself(L2M):
+    def round(self, problem, state, workspace):
+        report = L2M.round(self, problem, state, workspace)
+        state.round += 1
+        return report
+
+
+@animal("check_leaves_the_problem_alone", "check_threads_do_not_change_the_model", "check_resumes_bit_for_bit")
+@attrs.frozen(kw_only=True)
+class SoftensThePenalty(L2M):
+    """Lowers the strengths of the problem from round to round."""
+
+    def round(self, problem, state, workspace):
+        report = L2M.round(self, problem, state, workspace)
+        problem.query.factors.strength[:] *= 0.999
+        return attrs.evolve(report, loss=None)
+
+
+@animal("check_copies_are_equal")
+@attrs.frozen(kw_only=True, eq=False)
+class SolverWithoutEquality(L2M):
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__

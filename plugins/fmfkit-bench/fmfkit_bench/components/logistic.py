@@ -103,7 +103,11 @@ def _functions(numba: Any, suffix: str, real: Any, whole: Any, mantissa: int) ->
             slope[k] = p - t[k]
             curve[k] = real(0.25) - s[k] * s[k] / real(48) if near else (p - real(0.5)) / safe
 
-    return {f"value_{suffix}": three(value), f"gradient_{suffix}": three(gradient), f"curvature_{suffix}": four(curvature)}
+    return {
+        f"value_{suffix}": three(value),
+        f"gradient_{suffix}": three(gradient),
+        f"curvature_{suffix}": four(curvature),
+    }
 
 
 __all__ = ["InNumPy", "InNumba"]
