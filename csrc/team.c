@@ -73,9 +73,9 @@ static void wake_all(_Atomic uint32_t *word) {
 }
 
 /* Waits until *word has reached `wanted`: looks for a while, then lets others have the processor, among them maybe the thread
-   that is waited for, then sleeps. */
-static void wait_for(crew *all, _Atomic uint32_t *word, uint32_t wanted) {
-    for (int look = 0; look < SPINS + YIELDS; look++) {
+   that is waited for, `yields` times, then sleeps. */
+static void wait_for(crew *all, _Atomic uint32_t *word, uint32_t wanted, int yields) {
+    for (int look = 0; look < SPINS + yields; look++) {
         if ((int32_t)(atomic_load_explicit(word, memory_order_acquire) - wanted) >= 0) return;
         if (look < SPINS) pause_briefly();
         else sched_yield();
@@ -119,7 +119,8 @@ static void shared_phase(fmf_worker *me, int64_t portions, fmf_work *work, fmf_f
             return;
         }
     }
-    wait_for(all, &all->phase, phase + 1);
+    /* where there is not a portion for everybody, one works for long while the others had better sleep */
+    wait_for(all, &all->phase, phase + 1, units < me->team ? 0 : YIELDS);
 }
 
 /* Everybody leaves; the first thread waits for the others here, not in OpenMP's own barrier, which would spin. */
@@ -129,7 +130,7 @@ static void leave(fmf_worker *me) {
         atomic_fetch_add(&all->left, 1);
         if (atomic_load(&all->sleepers)) wake_all(&all->left);
     } else {
-        wait_for(all, &all->left, (uint32_t)(me->team - 1));
+        wait_for(all, &all->left, (uint32_t)(me->team - 1), YIELDS);
     }
 }
 

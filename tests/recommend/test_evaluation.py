@@ -1,0 +1,131 @@
+"""Metrics as objects: which suit a loss and data, users' own, and pairs that are found by ids."""
+
+from typing import ClassVar
+
+import attrs
+import numpy as np
+import pytest
+
+from fmfkit import FMF, Metric, evaluation, losses
+from fmfkit.data import Dataset
+from fmfkit.errors import DataError
+from fmfkit.recommend.evaluation import metric_of, suitable_metrics
+
+
+def test_rankings_are_measured(data, trained):
+    _, test = data.split_random(0.2)
+    told = trained.evaluate(test, ["precision@5", "recall@5", "map@5", "ndcg@5", "mrr@50"])
+    assert all(0 < value <= 1 for value in told.values())
+
+
+def test_evaluation_goes_by_ids_whatever_the_row_numbers(data, trained):
+    _, test = data.split_random(0.2)
+    table = {
+        "reader": data.queries.ids.at(test.query)[::-1],
+        "book": data.targets.ids.at(test.target)[::-1],
+        "rating": test.y[::-1],
+    }
+    other = Dataset.of(table)
+    assert other.queries.ids.at([0]) != data.queries.ids.at([0])
+    assert trained.evaluate(other)["rmse"] == pytest.approx(trained.evaluate(test)["rmse"])
+    with pytest.raises(DataError, match="1 pairs have ids that are not known, such as 'nobody'"):
+        trained.evaluate(Dataset.of({"reader": ["nobody"], "book": ["b1"], "rating": [1.0]}))
+    with pytest.raises(TypeError, match=r"pairs\(...\) makes one of a table"):
+        trained.evaluate("ratings.csv")
+
+
+def test_unknown_metrics_and_rankings_without_a_depth_are_refused(data, trained):
+    with pytest.raises(ValueError, match=r"metric: there is no 'rsme'; there are \['rmse'.*did you mean 'rmse'"):
+        trained.evaluate(data, "rsme")
+    with pytest.raises(ValueError, match="k: expected at least 1"):
+        trained.evaluate(data, "ndcg")
+
+
+@attrs.frozen
+class TwoClasses(losses.Logistic):
+    """A loss for two classes as a plugin has it."""
+
+    metrics: ClassVar[tuple[str, ...]] = ("auc",)
+
+
+@pytest.mark.parametrize(
+    ("loss", "y", "expected"),
+    [
+        (losses.Square(), [1.0, 5.0], ["rmse", "mae"]),
+        (losses.Logistic(), [0.0, 1.0], ["log_loss", "auc"]),
+        (losses.Logistic(), [0.0, 0.5], ["log_loss"]),  # no two classes
+        (losses.Logistic(), [0.0, 0.0], ["log_loss"]),
+        (losses.Logistic(), [1.0, 1.0], ["ndcg@10", "map@10"]),  # positives only
+        (losses.Square(), [3.0, 3.0], ["ndcg@10", "map@10"]),
+        (TwoClasses(), [0.0, 1.0], ["auc"]),
+        (TwoClasses(), [1.0, 1.0], ["ndcg@10", "map@10"]),
+    ],
+)
+def test_metrics_suit_the_loss_and_the_data(loss, y, expected):
+    assert [metric.name for metric in suitable_metrics(loss, np.array(y))] == expected
+
+
+def test_a_loss_of_two_classes_is_not_judged_by_rmse(data):
+    classes = attrs.evolve(data, y=(data.y > 3).astype(float))
+    train, test = classes.split_random(0.2)
+    trained = FMF(rank=2, rounds=3, loss=TwoClasses()).fit(train, validate=0.2)
+    assert trained.metric == "auc"
+    assert list(trained.evaluate(test)) == ["auc"]
+    assert trained.evaluate(test)["auc"] > 0.6
+    tuned = FMF(rank=2, rounds=2, loss=TwoClasses()).tune(train, trials=2, progress=False)
+    assert (tuned.metric, tuned.larger) == ("auc", True)
+
+
+@pytest.mark.parametrize("negatives", [0, 2])
+def test_positives_only_are_judged_by_rankings(positives, negatives):
+    train, test = positives.split_random(0.2)
+    trained = FMF(rank=2, rounds=2, loss="logistic", negatives=negatives).fit(train, validate=0.2)
+    assert trained.metric == ("log_loss" if negatives else "ndcg@10")  # negatives are drawn for validation too
+    assert list(trained.evaluate(test)) == ["ndcg@10", "map@10"]
+    with pytest.raises(ValueError, match="auc: it needs at least one positive and one negative"):
+        trained.evaluate(test, "auc")
+
+
+def within_half(y, predicted, weight):
+    """Return the share of predictions that are at most a half off."""
+    return np.mean(np.abs(predicted - y) <= 0.5)
+
+
+WORST = Metric("worst", lambda on: float(np.abs(on.prediction - on.y).max()))
+"""The largest error: a metric of a user's own."""
+
+
+def test_metrics_of_users_are_measured_beside_those_by_name(data, trained):
+    _, test = data.split_random(0.2)
+    told = trained.evaluate(test, ["rmse", WORST, within_half])
+    off = np.abs(trained.model.predict(test.query, test.target) - test.y)
+    assert list(told) == ["rmse", "worst", "within_half"]
+    assert told["worst"] == pytest.approx(off.max())
+    assert told["within_half"] == pytest.approx((off <= 0.5).mean())
+    assert trained.evaluate(test, WORST) == {"worst": told["worst"]}
+
+
+@pytest.mark.parametrize(("metric", "choose"), [(WORST, np.argmin), (evaluation.metric_of(within_half), np.argmax)])
+def test_metrics_of_users_choose_the_round(data, metric, choose):
+    trained = FMF(rank=8, l2=0.001, rounds=12, patience=2).fit(data, validate=0.3, metric=metric)
+    assert trained.metric == metric.name
+    assert len(trained.model.history) == choose(trained.validation) + 1
+    _, held_out = data.split_random(0.3, 0)
+    assert trained.evaluate(held_out, [metric])[metric.name] == pytest.approx(
+        choose(trained.validation) >= 0 and trained.validation[len(trained.model.history) - 1]
+    )
+
+
+def test_a_metric_says_on_what_it_cannot_be_measured(data, trained):
+    picky = Metric("picky", lambda on: 0.0, refusal=lambda y: "it wants more pairs" if len(y) < 10_000 else None)
+    with pytest.raises(ValueError, match="picky: it wants more pairs"):
+        trained.evaluate(data, picky)
+    with pytest.raises(ValueError, match="picky: it wants more pairs"):
+        FMF(rank=1).fit(data, validate=0.1, metric=picky)
+
+
+def test_rankings_know_that_they_rank_and_the_others_which_way_is_better():
+    assert metric_of("ndcg@5").ranks
+    assert metric_of("ndcg@5").larger
+    assert not metric_of("rmse").ranks
+    assert [metric_of(name).larger for name in ("rmse", "mae", "log_loss", "auc")] == [False, False, False, True]

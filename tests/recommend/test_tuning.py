@@ -1,0 +1,81 @@
+"""The search for good settings, on data that is laid out once."""
+
+import attrs
+import pytest
+
+from fmfkit import FMF, Dataset
+from fmfkit.data import SideTable, Tags
+from fmfkit.problem import observations, pairs
+
+
+def test_tuning_finds_settings_at_least_as_good_as_those_it_began_with(data):
+    train, test = data.split_random(0.2)
+    front = FMF(rank=4, l2=5.0, rounds=10)
+    tuned = front.tune(train, trials=8, progress=False)
+    assert tuned.metric == "rmse"
+    assert tuned.value == min(trial.value for trial in tuned.trials) < tuned.trials[0].value
+    assert tuned.trials[0].settings.l2 == 5.0
+    assert tuned.best.fit(train).evaluate(test)["rmse"] < front.fit(train).evaluate(test)["rmse"]
+    assert front.tune(train, trials=8, progress=False) == tuned
+    with pytest.raises(ValueError, match="a regularizer replaces"):
+        FMF(regularizer="elastic_net").tune(train)
+
+
+@pytest.mark.parametrize(("setting", "most"), [("growth", 4), ("balance", 1)])
+def test_growth_and_balance_are_tuned_where_they_are_above_0_and_stay_in_bounds(data, setting, most):
+    front = FMF(rank=4, rounds=2, **{setting: most - 0.1})
+    tried = {getattr(trial.settings, setting) for trial in front.tune(data, trials=12, progress=False).trials}
+    assert len(tried) > 1
+    assert max(tried) <= most
+    still = front.replace(**{setting: 0}).tune(data, trials=4, progress=False)
+    assert {getattr(trial.settings, setting) for trial in still.trials} == {0}
+
+
+@attrs.frozen
+class Counting(Tags):
+    """Tags that note how often they are learnt and encoded."""
+
+    calls: list = attrs.field(factory=list, kw_only=True, eq=False)
+
+    def learn(self, given):
+        self.calls.append("learn")
+        return Tags.learn(self, given)
+
+    def encode(self, learnt, given):
+        self.calls.append("encode")
+        return Tags.encode(self, learnt, given)
+
+
+@pytest.mark.parametrize(
+    ("options", "groupings"),
+    [({}, 1), ({"balance": 0.3}, 1), ({"negatives": 2.0}, 2), ({"negatives": 2.0, "balance": 0.3}, 2)],
+)
+def test_features_are_encoded_and_pairs_laid_out_once_for_all_trials(monkeypatch, positives, options, groupings):
+    block, laid, grouped = Counting("genres"), [], []
+    real_layout, real_grouped = observations.lay_out, pairs.Given.grouped
+    monkeypatch.setattr(observations, "lay_out", lambda *given: laid.append(given[0]) or real_layout(*given))
+    monkeypatch.setattr(pairs.Given, "grouped", lambda *given: grouped.append(1) or real_grouped(*given))
+    table = positives.targets.table
+    readers = positives.queries.ids.at(positives.query)
+    data = Dataset.of(
+        {"reader": readers, "book": positives.targets.ids.at(positives.target)},
+        targets=SideTable(table, blocks=[block]),
+    )
+    tuned = FMF(rank=2, rounds=2, loss="logistic", **options).tune(data, trials=10, progress=False)
+    assert len(tuned.trials) == 10
+    assert block.calls == ["learn", "encode"]
+    assert laid == ["X", "Z"]
+    assert len(grouped) == groupings  # once for the given pairs, once with the negatives
+
+
+def test_a_callback_that_stops_a_fit_ends_the_search(data):
+    def stop(event):
+        if event.record.round == 1:
+            event.stop("enough")
+
+    assert len(FMF(rank=2).tune(data, trials=9, progress=False, callbacks=stop).trials) == 1
+
+
+def test_a_search_needs_trials(data):
+    with pytest.raises(ValueError, match="trials: expected at least 1, got 0"):
+        FMF().tune(data, trials=0)
