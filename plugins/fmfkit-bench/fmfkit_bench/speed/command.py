@@ -36,6 +36,7 @@ class Options:
     threads: tuple[int, ...]
     repeats: int
     goals: bool
+    busy: int
 
     @property
     def sizes(self) -> dict[str, float]:
@@ -68,6 +69,13 @@ class Options:
 @options.many_threads()
 @options.repeats(1)
 @click.option(
+    "--busy",
+    default=0,
+    show_default=True,
+    type=click.IntRange(0, 64),
+    help="Other processes that keep a processor busy meanwhile, as on a shared machine.",
+)
+@click.option(
     "--goals",
     is_flag=True,
     help="Measure everything that the table of goals needs: its shapes and all solvers on 1 and 2 threads, plain "
@@ -82,7 +90,7 @@ def command(given: Options, report: Report) -> None:
     time is multiplied accordingly.
     """
     if given.goals:
-        given = attrs.evolve(given, solvers=tuple(SOLVERS), threads=given.threads or (1, 2))
+        given = attrs.evolve(given, solvers=goals.SOLVERS, threads=given.threads or (1, 2))
     given = attrs.evolve(given, threads=given.threads or (core.all_threads(),))
     report.settings["threads"] = ", ".join(map(str, given.threads))
     limits = {team: (machine.bandwidth(team), machine.arithmetic(team)) for team in given.threads}
@@ -95,7 +103,8 @@ def command(given: Options, report: Report) -> None:
         raw = shape if given.goals and name == "ml10m" else None
         course = _course(shape, size, given)
         del shape  # so that the training data is in memory once, unless it is raw
-        found = records.compare(course.race(report.say), course)
+        with machine.kept_busy(given.busy):
+            found = records.compare(course.race(report.say), course)
         report.add(records.section(found, limits))
         measured += found
         if raw is not None:

@@ -7,6 +7,8 @@ from fmfkit_bench.results.sections import Cell, Claim, Section, Table
 from fmfkit_bench.speed.plain import Race
 from fmfkit_bench.speed.records import Record
 
+SOLVERS = ("panel", "pl2m", "sgd", "hogwild")
+"""The solvers that the goals compare."""
 SIZES = {"ml10m": 1.0, "weibo": 0.1, "flickr": 0.05}
 """The shapes, and the parts of their full size, for which there are goals."""
 

@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import numpy as np
+
+
+@contextmanager
+def kept_busy(processes: int) -> Iterator[None]:
+    """Run so many other processes that do nothing but keep a processor busy."""
+    running = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(processes)]
+    try:
+        yield
+    finally:
+        for process in running:
+            process.kill()
+            process.wait()
 
 
 def _best(task: Callable[[], None], threads: int, repeats: int = 5) -> float:

@@ -34,6 +34,7 @@ class Contestant:
 SOLVERS = {
     "panel": Contestant("the default: a panel of dimensions together", lambda shape: core.panel(), sets_error=True),
     "pl2m": Contestant("the paper's Algorithm 3, one dimension at a time", lambda shape: core.pl2m()),
+    "l2m": Contestant("the paper's Algorithm 2, feature by feature", lambda shape: core.l2m()),
     "sgd": Contestant("grouped SGD", lambda shape: core.grouped_sgd(shape.rate, 0.8), patience=2, sets_error=True),
     "hogwild": Contestant("Hogwild! pair by pair", lambda shape: core.hogwild(shape.rate / 10), sampled=True),
 }

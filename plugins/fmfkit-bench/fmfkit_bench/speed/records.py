@@ -63,7 +63,7 @@ def work(problem: Problem, name: str) -> tuple[float, float]:
     rank, pairs = problem.rank, problem.pairs
     real = problem.dtype.itemsize
     nonzeros = problem.X.nonzeros + problem.Z.nonzeros
-    if name in ("panel", "pl2m"):
+    if name in ("panel", "pl2m", "l2m"):
         panel = name == "panel"
         passes, feature_passes = (rank / 8, 2) if panel else (rank, 1)
         moved = passes * (2 * pairs * (4 + 2 * real) + feature_passes * 2 * nonzeros * (4 + real))

@@ -1,0 +1,93 @@
+"""A recipe does in Python what `fmfkit fit` does on the command line."""
+
+import json
+
+import numpy as np
+import pytest
+from command import printed
+
+from fmfkit import FMF, Dataset, Recipe
+from fmfkit.recommend.recommender import Recommender
+
+OPTIONS = {
+    "split and validation": (
+        {"test": 0.2, "split": "cold-target", "settings": FMF(rank=4, l2=0.02, rounds=6)},
+        ["--test", "0.2", "--split", "cold-target", "--rank", "4", "--l2", "0.02", "--rounds", "6"],
+    ),
+    "a search": (
+        {"tune": 3, "test": 0.1, "metric": "mae", "metrics": ["mae"], "settings": FMF(rank=3, rounds=4, seed=5)},
+        ["--tune", "3", "--test", "0.1", "--choose-by", "mae", "--metric", "mae", "--rank", "3"]
+        + ["--rounds", "4", "--seed", "5"],
+    ),
+    "all rounds on all pairs": (
+        {"validate": 0.0, "settings": FMF(rank=2, rounds=3, strengths={"target.genres": 0.3})},
+        ["--validate", "0", "--rank", "2", "--rounds", "3", "--strength", "target.genres=0.3"],
+    ),
+}
+
+
+@pytest.mark.parametrize("what", OPTIONS)
+def test_a_recipe_makes_the_model_that_the_command_line_makes_bit_for_bit(shop, what):
+    options, arguments = OPTIONS[what]
+    told = json.loads(printed("fit", "ratings.csv", "--targets", "books.csv", *arguments, "--json"))
+    outcome = Recipe(**options).run(Dataset.of("ratings.csv", targets="books.csv"), progress=False)
+    mine, theirs = outcome.recommender, Recommender.load("model.fmf")
+    assert mine.model.P.tobytes() == theirs.model.P.tobytes()
+    assert mine.model.Q.tobytes() == theirs.model.Q.tobytes()
+    assert mine.validation == theirs.validation
+    assert mine.settings == theirs.settings
+    assert outcome.metrics == told.get("test", {})
+    assert (outcome.tuned is not None) == bool(options.get("tune"))
+
+
+def test_a_recipe_tells_what_it_does_as_it_goes(data):
+    seen = []
+    recipe = Recipe(settings=FMF(rank=2, rounds=2), test=0.2, tune=2)
+    outcome = recipe.run(data, progress=False, on_report=seen.append, on_tuned=seen.append, on_trained=seen.append)
+    report, tuned, trained = seen
+    assert report.pairs == len(data) - len(outcome.test)
+    assert tuned is outcome.tuned
+    assert trained is outcome.recommender
+    assert trained.seen.nnz == report.pairs  # what was found is trained on the validation part too
+    assert outcome.metrics == trained.evaluate(outcome.test)
+
+
+def test_nothing_that_was_trained_is_lost_if_it_cannot_be_measured(data):
+    kept = []
+
+    def fail(y, predicted, weight):
+        raise ArithmeticError("no such number")
+
+    with pytest.raises(ArithmeticError, match="no such number"):
+        Recipe(settings=FMF(rank=1, rounds=1), test=0.2, metrics=[fail]).run(data, on_trained=kept.append)
+    assert len(kept) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"tune": 3, "validate": 0}, "tune: it needs a validation part"),
+        ({"tune": -1}, "tune: expected at least 0"),
+        ({"metrics": ["rsme"]}, "there is no 'rsme'"),
+        ({"metric": "rsme"}, "there is no 'rsme'"),
+        ({"test": 0.1, "split": "cold"}, "split: expected one of"),
+    ],
+)
+def test_recipes_that_cannot_be_followed_are_refused_before_any_work(data, options, message):
+    def never(event):
+        raise AssertionError("it was trained")
+
+    with pytest.raises(ValueError, match=message):
+        Recipe(**options).run(data, callbacks=never)
+
+
+def test_a_search_from_a_start_is_refused(data, trained):
+    with pytest.raises(ValueError, match="tune: .* leave out tune, or start"):
+        Recipe(tune=2).run(data, start=trained)
+
+
+def test_a_start_is_gone_on_from(data, trained):
+    outcome = Recipe(settings=FMF(rounds=1), validate=0.0).run(data, start=trained, progress=False)
+    assert outcome.recommender.model.rank == 8
+    assert outcome.recommender.seen.nnz == len(data)
+    assert not np.array_equal(outcome.recommender.model.P, trained.model.P)
