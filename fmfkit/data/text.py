@@ -9,42 +9,47 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-SEPARATORS = ("\n", "\x1f", "\x1e", "\x00")
+SEPARATORS = "\n\x1f\x1e\x00"
 """What may stand between values: the first that no value has."""
 
 
 def pack(column: pl.Series) -> dict[str, NDArray[Any]]:
-    """Return text, without missing values, as UTF-8 bytes and where each value ends."""
-    ends = column.str.len_bytes().cast(pl.Int64).cum_sum().to_numpy().astype(np.int64)
-    content = column.str.join("").item() if len(column) else ""
-    return {"bytes": np.frombuffer(content.encode(), np.uint8), "ends": ends}
+    """Return text, without missing values, as UTF-8 bytes with a separator between values.
+
+    Where values have all of the separators, the bytes have none, and a further array says where each value ends.
+    """
+    count = np.array([len(column)], np.int64)
+    if not len(column):
+        return {"bytes": np.zeros(0, np.uint8), "count": count}
+    free = [mark for mark in SEPARATORS if not column.str.contains(mark, literal=True).any()]
+    content = np.frombuffer(column.str.join(free[0] if free else "").item().encode(), np.uint8)
+    if free:
+        return {"bytes": content, "count": count, "separator": np.array([ord(free[0])], np.uint8)}
+    return {"bytes": content, "count": count, "ends": column.str.len_bytes().cast(pl.Int64).cum_sum().to_numpy()}
 
 
 def unpack(arrays: Mapping[str, NDArray[Any]]) -> pl.Series:
     """Return the column that ``pack`` packed; refuse arrays that are none."""
-    content, ends = arrays["bytes"], arrays["ends"]
-    if content.dtype != np.uint8 or ends.dtype != np.int64 or content.ndim != 1 or ends.ndim != 1:
-        raise ValueError("text: expected bytes and int64 ends")
-    starts = np.append(0, ends[:-1]) if len(ends) else ends
-    if (ends < starts).any() or (ends[-1] if len(ends) else 0) != len(content):
-        raise ValueError("text: the ends do not run from 0 to the number of bytes")
-    whole = content.tobytes()
-    if not len(ends):
+    content, count = arrays["bytes"], int(arrays["count"][0])
+    if content.dtype != np.uint8 or content.ndim != 1:
+        raise ValueError("text: expected bytes")
+    if count == 0:
         return pl.Series([], dtype=pl.String)
-    for separator in SEPARATORS:
-        mark = separator.encode()
-        if mark not in whole:
-            return _split(content, ends, ord(separator))
-    return pl.Series([whole[a:b].decode() for a, b in zip(starts, ends, strict=True)], dtype=pl.String)
+    if "ends" in arrays:
+        values = _cut(content.tobytes(), arrays["ends"])
+    else:
+        # not a loop in Python, which takes minutes for millions of values
+        values = pl.Series([content.tobytes().decode()]).str.split(chr(int(arrays["separator"][0]))).explode()
+    if len(values) != count:
+        raise ValueError(f"text: {len(values)} values, expected {count}")
+    return values
 
 
-def _split(content: NDArray[np.uint8], ends: NDArray[np.int64], separator: int) -> pl.Series:
-    """Put a separator between values and let polars split: a loop in Python takes minutes for millions of values."""
-    lengths = np.diff(ends, prepend=0)
-    places = np.arange(len(content)) + np.repeat(np.arange(len(ends)), lengths)
-    joined = np.full(len(content) + len(ends) - 1, separator, np.uint8)
-    joined[places] = content
-    return pl.Series([joined.tobytes().decode()]).str.split(chr(separator)).explode()
+def _cut(content: bytes, ends: NDArray[Any]) -> pl.Series:
+    starts = np.append(0, ends[:-1])
+    if ends.dtype != np.int64 or (ends < starts).any() or ends[-1] != len(content):
+        raise ValueError("text: the ends do not run from 0 to the number of bytes")
+    return pl.Series([content[a:b].decode() for a, b in zip(starts, ends, strict=True)], dtype=pl.String)
 
 
 __all__ = ["pack", "unpack"]

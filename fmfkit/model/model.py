@@ -172,8 +172,7 @@ class Model:
             mine = self._embed_new("X", features)
             rows = np.arange(len(mine), dtype=np.int32)
         else:
-            every = np.arange(self.X.rows, dtype=np.int32)
-            rows = every if queries is None else _flat_rows("queries", queries, self.X.rows)
+            rows = _flat_rows("queries", np.arange(self.X.rows) if queries is None else queries, self.X.rows)
             mine = self._queries if queries is None else self._queries[rows]
         skip = None if exclude is None else _rows_of(exclude, rows, self.Z.rows)
         if candidates is None:

@@ -21,22 +21,22 @@ def test_text_that_holds_separators_itself_comes_back(used):
     assert unpack(pack(pl.Series(values, dtype=pl.String))).to_list() == values
 
 
-def test_ends_are_counted_in_bytes():
-    packed = pack(pl.Series(["é", "", "ab"]))
-    assert packed["ends"].tolist() == [2, 2, 4]
-    assert packed["bytes"].tobytes().decode() == "éab"
+def test_where_all_separators_are_used_ends_are_counted_in_bytes():
+    packed = pack(pl.Series(["é", "", SEPARATORS]))
+    assert packed["ends"].tolist() == [2, 2, 2 + len(SEPARATORS)]
+    assert "separator" not in packed
 
 
 @pytest.mark.parametrize(
-    ("content", "ends", "message"),
+    ("changes", "message"),
     [
-        (np.zeros(3, np.uint8), np.array([2]), "do not run from 0"),
-        (np.zeros(3, np.uint8), np.array([2, 1, 3]), "do not run from 0"),
-        (np.zeros(3, np.uint8), np.zeros(0, np.int64), "do not run from 0"),
-        (np.zeros(3, np.int8), np.array([3]), "expected bytes and int64 ends"),
-        (np.zeros(3, np.uint8), np.array([3], np.int32), "expected bytes and int64 ends"),
+        ({"bytes": np.zeros(3, np.int8)}, "expected bytes"),
+        ({"count": np.array([3])}, "2 values, expected 3"),
+        ({"ends": np.array([2])}, "do not run from 0"),
+        ({"ends": np.array([2, 1, 3])}, "do not run from 0"),
+        ({"ends": np.array([1, 3], np.int32)}, "do not run from 0"),
     ],
 )
-def test_arrays_that_are_no_text_are_refused(content, ends, message):
+def test_arrays_that_are_no_text_are_refused(changes, message):
     with pytest.raises(ValueError, match=message):
-        unpack({"bytes": content, "ends": ends})
+        unpack(pack(pl.Series(["a", "b"])) | changes)

@@ -57,6 +57,11 @@ class CurvatureOfThePoint(Good):
         return 1 - np.tanh(score - y) ** 2
 
 
+@animal("check_beta_is_the_largest_curvature")
+class BetaTooSmall(Good):
+    beta = 0.9
+
+
 @animal("check_value_is_convex")
 class NotConvex(Good):
     def value(self, score, y):
