@@ -1,3 +1,5 @@
+"""The built-in losses: derivatives, majorisers, offsets."""
+
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,3 +1,5 @@
+"""Metrics of scores and rankings, against scikit-learn and by hand."""
+
 import numpy as np
 import pytest
 import scipy.sparse as sp

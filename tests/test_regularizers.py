@@ -1,3 +1,5 @@
+"""The elastic net: T minimises what it should."""
+
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,3 +1,5 @@
+"""The built-in schedulers, and the check that every scheduler's answer passes."""
+
 import numpy as np
 import pytest
 from components import Fixed
@@ -81,21 +83,6 @@ def test_a_scheduler_that_does_not_partition_is_refused_by_name(answer, message)
     with pytest.raises(PluginContractError, match=message) as caught:
         checked_partition(Fixed(answer), problem.X, 0, np.random.default_rng(0))
     assert "Fixed.partition" in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("order", "error", "message"),
-    [
-        (np.arange(5) + 0.9, TypeError, "whole numbers, got dtype float64"),
-        (np.arange(5) + 2**32, ValueError, "numbers from 0 on, got 4294967296 to 4294967300"),
-        ([-1, 0], ValueError, "got -1 to 0"),
-    ],
-)
-def test_a_partition_takes_feature_numbers_only(order, error, message):
-    with pytest.raises(error, match=message):
-        Partition(order, [0, len(order)])
-    with pytest.raises(error, match=message):
-        Partition.from_sets([order])
 
 
 class Floating(PartitionScheduler):

@@ -1,3 +1,5 @@
+"""A search for settings: random steps from the best so far."""
+
 import math
 
 import numpy as np

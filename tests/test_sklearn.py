@@ -1,11 +1,17 @@
+"""The estimators for scikit-learn: pairs of ids in X, ratings or classes in y."""
+
+import pickle
+
 import numpy as np
 import pytest
 
 pytest.importorskip("sklearn")
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils import estimator_checks
 
 from fmfkit.errors import DataError
 from fmfkit.sklearn import FMFClassifier, FMFRegressor
@@ -39,6 +45,78 @@ def test_a_classifier_tells_classes_and_chances(pairs):
     np.testing.assert_allclose(chances.sum(axis=1), 1)
     assert list(model.classes_) == ["no", "yes"]
     assert cross_val_score(model, X, labels, cv=3, scoring="roc_auc").min() > 0.8
+
+
+@pytest.mark.parametrize("estimator", [FMFRegressor, FMFClassifier])
+def test_parameters_are_got_and_set_and_unknown_ones_are_refused(estimator):
+    model = estimator(rank=3, l2=0.1, history=True)
+    given = model.get_params()
+    assert (given["rank"], given["l2"], given["history"]) == (3, 0.1, True)
+    again = estimator().set_params(**given)
+    assert again.get_params() == given
+    assert again.set_params(rank=5).rank == 5
+    with pytest.raises(TypeError, match=rf"{estimator.__name__}: there is no parameter 'lamda'; there are \['balance'"):
+        estimator(lamda=1)
+    with pytest.raises(ValueError, match="Invalid parameter 'lamda'"):
+        model.set_params(lamda=1)
+
+
+def test_parameters_are_checked_when_it_is_fitted(pairs):
+    model = FMFRegressor(rank=0)  # as scikit-learn wants it: not before
+    with pytest.raises(ValueError, match="rank: expected at least 1, got 0"):
+        model.fit(*pairs)
+
+
+def test_a_fitted_estimator_is_pickled_and_predicts_the_same(pairs):
+    X, y = pairs
+    labels = np.where(y > 0, "yes", "no")
+    for model, target in ((FMFRegressor(rank=2, rounds=3), y), (FMFClassifier(rank=2, rounds=3), labels)):
+        fitted = model.fit(X, target)
+        again = pickle.loads(pickle.dumps(fitted))
+        assert again.get_params() == fitted.get_params()
+        np.testing.assert_array_equal(again.predict(X), fitted.predict(X))
+        assert again.partial_fit(X, target).n_features_in_ == 2
+
+
+@pytest.mark.parametrize("predict", [FMFRegressor().predict, FMFClassifier().predict_proba])
+def test_nothing_is_predicted_before_it_is_fitted(predict):
+    with pytest.raises(NotFittedError):
+        predict([[1, 2]])
+
+
+def test_fitting_again_starts_anew_and_is_reproducible(pairs):
+    X, y = pairs
+    model = FMFRegressor(rank=2, rounds=3)
+    first = model.fit(X, y).predict(X)
+    assert model.fit(X[:700], y[:700]) is model
+    np.testing.assert_array_equal(model.fit(X, y).predict(X), first)
+    assert first.shape == (len(X),)
+
+
+def test_frames_are_taken_as_arrays_are(pairs):
+    pd = pytest.importorskip("pandas")
+    X, y = pairs
+    frame = pd.DataFrame({"user": X[:, 0], "item": X[:, 1]})
+    by_frame, by_array = (FMFRegressor(rank=2, rounds=3).fit(given, y).predict(given) for given in (frame, X))
+    np.testing.assert_array_equal(by_frame, by_array)
+
+
+@pytest.mark.parametrize("estimator", [FMFRegressor, FMFClassifier])
+@pytest.mark.parametrize(
+    "check",
+    [
+        estimator_checks.check_no_attributes_set_in_init,
+        estimator_checks.check_get_params_invariance,
+        estimator_checks.check_set_params,
+        estimator_checks.check_estimator_repr,
+        estimator_checks.check_estimator_cloneable,
+        estimator_checks.check_estimator_tags_renamed,
+        estimator_checks.check_valid_tag_types,
+    ],
+    ids=lambda check: check.__name__,
+)
+def test_checks_of_scikit_learn_that_need_no_data_pass(estimator, check):
+    check(estimator.__name__, estimator())
 
 
 def test_clones_have_the_parameters_and_nothing_learnt(pairs):

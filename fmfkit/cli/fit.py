@@ -15,7 +15,7 @@ import attrs
 import click
 
 from fmfkit.cli.common import existing, friendly, metrics_line
-from fmfkit.cli.config import DataConfig, FitConfig, RecipeConfig, read_config
+from fmfkit.cli.config import DataConfig, FitConfig, read_config
 from fmfkit.cli.options import flag_of, given_options, settings_options
 from fmfkit.data.splits import SPLITS
 from fmfkit.recommend.fmf import FMF
@@ -127,7 +127,7 @@ def _config(pairs: str, given: dict[str, Any]) -> FitConfig:
 
 def _recipe(config: FitConfig, earlier: Recommender | None) -> Recipe:
     """Return the recipe of a configuration; a fit that starts from a model has no validation unless asked for."""
-    options = attrs.asdict(config.recipe, filter=attrs.filters.exclude(attrs.fields(RecipeConfig).out))
+    options = {name: value for name, value in attrs.asdict(config.recipe).items() if name != "out"}
     if options["validate"] is None:
         options["validate"] = 0.1 if earlier is None else 0.0
     return Recipe(settings=FMF(**config.settings), **options)

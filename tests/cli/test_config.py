@@ -1,3 +1,5 @@
+"""The TOML file of fmfkit fit: read strictly, all errors told together."""
+
 import pytest
 
 from fmfkit.cli.config import read_config

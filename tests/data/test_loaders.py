@@ -1,3 +1,5 @@
+"""Files of MovieLens, libsvm and SVDFeature."""
+
 import numpy as np
 import pytest
 

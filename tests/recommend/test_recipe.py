@@ -16,8 +16,22 @@ OPTIONS = {
     ),
     "a search": (
         {"tune": 3, "test": 0.1, "metric": "mae", "metrics": ["mae"], "settings": FMF(rank=3, rounds=4, seed=5)},
-        ["--tune", "3", "--test", "0.1", "--choose-by", "mae", "--metric", "mae", "--rank", "3"]
-        + ["--rounds", "4", "--seed", "5"],
+        [
+            "--tune",
+            "3",
+            "--test",
+            "0.1",
+            "--choose-by",
+            "mae",
+            "--metric",
+            "mae",
+            "--rank",
+            "3",
+            "--rounds",
+            "4",
+            "--seed",
+            "5",
+        ],
     ),
     "all rounds on all pairs": (
         {"validate": 0.0, "settings": FMF(rank=2, rounds=3, strengths={"target.genres": 0.3})},
@@ -82,7 +96,7 @@ def test_recipes_that_cannot_be_followed_are_refused_before_any_work(data, optio
 
 
 def test_a_search_from_a_start_is_refused(data, trained):
-    with pytest.raises(ValueError, match="tune: .* leave out tune, or start"):
+    with pytest.raises(ValueError, match=r"tune: .* leave out tune, or start"):
         Recipe(tune=2).run(data, start=trained)
 
 

@@ -1,0 +1,60 @@
+"""The command lines of README.md and docs/data.md are ones that the command understands."""
+
+import re
+import shlex
+from pathlib import Path
+
+import click
+import pytest
+
+from fmfkit.cli import _COMMANDS, main
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", ROOT / "docs" / "data.md"]
+LINE = re.compile(r"(?:^ {4}|&& )(fmfkit .*)$", re.MULTILINE)
+FILES = re.compile(r"[\w-]+\.(csv|toml|fmf|parquet)")
+
+
+def lines_of(page):
+    return [shlex.split(found, comments=True) for found in LINE.findall(page.read_text(encoding="utf-8"))]
+
+
+def parsed(name, arguments):
+    """Parse a command line without running it; files that it names must exist."""
+    command = main.get_command(click.Context(main), name)
+    assert command is not None, f"there is no command {name!r}"
+    with command.make_context(name, list(arguments)) as context:
+        return context.params
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_command_lines_are_understood(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lines = lines_of(page)
+    assert len(lines) >= 3
+    for _, name, *arguments in lines:
+        for argument in arguments:
+            if FILES.fullmatch(argument):
+                Path(argument).touch()
+        assert parsed(name, arguments), (name, arguments)
+
+
+def test_options_and_commands_that_do_not_exist_are_found(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("ratings.csv").touch()
+    with pytest.raises(click.UsageError, match=r"No such option.*--targts"):
+        parsed("fit", ["ratings.csv", "--targts", "ratings.csv"])
+    with pytest.raises(AssertionError, match="there is no command 'fti'"):
+        parsed("fti", [])
+
+
+COMMAND = re.compile(r"^\| `fmfkit ([\w-]+)[^`]*` \|[^|]*\|([^|]*)\|$", re.MULTILINE)
+"""A row of the table of commands: the command, what it does, its options."""
+
+
+def test_the_table_of_commands_names_all_their_options():
+    rows = COMMAND.findall(PAGES[1].read_text(encoding="utf-8"))
+    assert {name for name, _ in rows} | {"fit"} == set(_COMMANDS)
+    for name, told in rows:
+        options = [option for option in main.get_command(click.Context(main), name).params if option.opts[0][0] == "-"]
+        assert set(re.findall(r"`(--?[\w-]+)", told)) == {option.opts[0] for option in options}, name

@@ -1,0 +1,24 @@
+"""fmfkit predict: the ratings of pairs of a file."""
+
+import numpy as np
+from command import invoke, printed, run
+
+from fmfkit.recommend.recommender import Recommender
+
+
+def test_pairs_of_a_file_are_predicted(model, shop):
+    (shop / "ask.csv").write_text("user,book\nu3,7\nu4,9\n")
+    lines = printed("predict", model, "ask.csv").splitlines()
+    assert lines[0] == "user,book,predicted"
+    assert [line.rpartition(",")[0] for line in lines[1:]] == ["u3,7", "u4,9"]
+    expected = Recommender.load(model).predict(["u3", "u4"], [7, 9])
+    np.testing.assert_allclose([float(line.rpartition(",")[2]) for line in lines[1:]], expected, rtol=1e-6)
+    invoke("predict", model, "ask.csv", "--out", "predicted.csv")
+    assert (shop / "predicted.csv").read_text().splitlines() == lines
+
+
+def test_unknown_ids_in_a_file_are_named(model, shop):
+    (shop / "ask.csv").write_text("user,book\nu3,7\nnobody,9\n")
+    result = run("predict", model, "ask.csv")
+    assert result.exit_code == 1
+    assert "pairs, queries: 1 ids are not known, such as 'nobody'" in result.output
