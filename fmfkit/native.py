@@ -48,14 +48,14 @@ class _RegularizerTable(ctypes.Structure):
     ]  # fmt: skip
 
 
-@attrs.frozen(eq=False, kw_only=True)
+@attrs.frozen(eq=False)
 class _Native:
     """What both have: the address of a table, the parameters its functions read, and what keeps them alive."""
 
-    address: int = attrs.field(kw_only=False, converter=int)
-    params: bytes = b""
+    address: int = attrs.field(converter=int)
+    params: bytes = attrs.field(default=b"", kw_only=True)
     """What the functions read at ``params``: a C struct's bytes, such as ``struct.pack("d", 1.5)``."""
-    owner: Any = attrs.field(default=None, repr=False)
+    owner: Any = attrs.field(default=None, repr=False, kw_only=True)
     """Something that must live as long as the functions: the library they come from."""
     _room: Any = attrs.field(init=False, repr=False)
 
@@ -119,11 +119,11 @@ def _filled(table_type: type[ctypes.Structure], magic: int, functions: dict[str,
     return table
 
 
-@attrs.frozen(eq=False, kw_only=True)
+@attrs.frozen(eq=False)
 class NativeLoss(_Native):
     """A loss as native functions."""
 
-    beta: float = attrs.field(converter=float)
+    beta: float = attrs.field(converter=float, kw_only=True)
     """A curvature that majorises at every score; with ``curvature``, what it never exceeds."""
 
     magic: ClassVar[int] = 0x464D464C
@@ -159,7 +159,7 @@ class NativeLoss(_Native):
         return value.reshape(shape), gradient.reshape(shape), curvature.reshape(shape)
 
 
-@attrs.frozen(eq=False, kw_only=True)
+@attrs.frozen(eq=False)
 class NativeRegularizer(_Native):
     """A regularizer as native functions."""
 
