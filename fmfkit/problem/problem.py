@@ -36,6 +36,16 @@ class Memory:
         return self.data + self.model + self.work
 
 
+class ProblemOptions(ObjectiveOptions, total=False):
+    """What ``from_scipy`` and ``from_coo`` take: the objective's options and the data's."""
+
+    X: FeatureInput
+    Z: FeatureInput
+    weight: Any
+    duplicates: Duplicates
+    dtype: DTypeLike
+
+
 class Changes(ObjectiveOptions, total=False):
     """What ``Problem.replace`` takes."""
 
@@ -68,25 +78,15 @@ class Problem:
         self._query, self._target = self._side("query"), self._side("target")
 
     @classmethod
-    def from_scipy(
-        cls,
-        Y: Matrix,
-        *,
-        rank: int,
-        X: FeatureInput = None,
-        Z: FeatureInput = None,
-        weight: Matrix | None = None,
-        duplicates: Duplicates = "error",
-        dtype: DTypeLike = np.float32,
-        **objective: Unpack[ObjectiveOptions],
-    ) -> Problem:
+    def from_scipy(cls, Y: Matrix, *, rank: int, **options: Unpack[ProblemOptions]) -> Problem:
         """Build a problem from a sparse matrix of y, queries × targets.
 
-        Data are as for ``Observations.from_scipy``; ``rank`` and what else is given (``loss``, ``penalty``, ``offset``,
-        ``query_bias``, ``target_bias``) make the ``Objective``.
+        ``X``, ``Z``, ``weight``, ``duplicates`` and ``dtype`` are as for ``Observations.from_scipy``; ``rank``,
+        ``loss``, ``penalty``, ``offset``, ``query_bias`` and ``target_bias`` make the ``Objective``.
         """
+        objective, data = _parted(options)
         chosen = Objective(rank=rank, **objective)
-        return cls(Observations.from_scipy(Y, X=X, Z=Z, weight=weight, duplicates=duplicates, dtype=dtype), chosen)
+        return cls(Observations.from_scipy(Y, **data), chosen)
 
     @classmethod
     def from_coo(
@@ -97,23 +97,16 @@ class Problem:
         *,
         rank: int,
         shape: tuple[int, int] | None = None,
-        X: FeatureInput = None,
-        Z: FeatureInput = None,
-        weight: ArrayLike | None = None,
-        duplicates: Duplicates = "error",
-        dtype: DTypeLike = np.float32,
-        **objective: Unpack[ObjectiveOptions],
+        **options: Unpack[ProblemOptions],
     ) -> Problem:
         """Build a problem from index arrays: pair e is (queries[e], targets[e]), its value y[e].
 
-        Data are as for ``Observations.from_coo``; ``rank`` and what else is given (``loss``, ``penalty``, ``offset``,
-        ``query_bias``, ``target_bias``) make the ``Objective``.
+        ``shape``, ``X``, ``Z``, ``weight``, ``duplicates`` and ``dtype`` are as for ``Observations.from_coo``;
+        ``rank``, ``loss``, ``penalty``, ``offset``, ``query_bias`` and ``target_bias`` make the ``Objective``.
         """
+        objective, data = _parted(options)
         chosen = Objective(rank=rank, **objective)
-        data = Observations.from_coo(
-            queries, targets, y, shape=shape, X=X, Z=Z, weight=weight, duplicates=duplicates, dtype=dtype
-        )
-        return cls(data, chosen)
+        return cls(Observations.from_coo(queries, targets, y, shape=shape, **data), chosen)
 
     def replace(self, **changes: Unpack[Changes]) -> Problem:
         """Return a problem with the same observations, laid out as they are, and another objective.
@@ -243,6 +236,12 @@ class Problem:
             f"<Problem {self.query.pairs.rows} queries x {self.target.pairs.rows} targets, {self.pairs} pairs, "
             f"{self.X.cols} + {self.Z.cols} features, rank {self.rank}, {self.loss!r}, {self.dtype}>"
         )
+
+
+def _parted(options: ProblemOptions) -> tuple[ObjectiveOptions, dict[str, Any]]:
+    """Return the options of the objective, and the others."""
+    objective: Any = {name: value for name, value in options.items() if name in ObjectiveOptions.__annotations__}
+    return objective, {name: value for name, value in options.items() if name not in objective}
 
 
 def _probe_loss(loss: Loss, pairs: Pairs) -> None:
