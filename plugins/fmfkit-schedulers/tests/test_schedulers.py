@@ -19,7 +19,7 @@ def problem(per_row=4):
     return Problem.from_coo(i, j, rng.normal(size=3000), shape=(300, 40), rank=2, X={"words": words})
 
 
-def least_eta(scheduler, block=1):
+def least_eta(scheduler):
     model = fit(problem(), solver=solvers.PL2M(block=block, scheduler=scheduler), rounds=3)
     return min(record.eta.minimum for record in model.history[1:])
 
