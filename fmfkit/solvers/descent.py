@@ -12,6 +12,7 @@ import attrs
 import numpy as np
 
 from fmfkit._kernels.components import LossForm
+from fmfkit._kernels.library import team
 from fmfkit._kernels.side import Given, SideUpdate
 from fmfkit.interfaces import Partition, PartitionScheduler, Solver
 from fmfkit.problem.problem import Problem
@@ -62,7 +63,7 @@ class CoordinateDescent(Solver):
 
     def workspace_bytes(self, problem: Problem, threads: int) -> int:
         """Return the bytes of embeddings, scores and what the updates of both sides need."""
-        updates = self._updates(problem)
+        updates, threads = self._updates(problem), team(threads)
         sides = sum(update.nbytes(self._sample(update), threads) for update in updates)
         scores = problem.pairs * problem.dtype.itemsize if any(update.stores_scores for update in updates) else 0
         return sides + scores + max(update.passing_bytes(threads) for update in updates)

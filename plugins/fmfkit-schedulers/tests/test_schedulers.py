@@ -20,7 +20,7 @@ def problem(per_row=4):
 
 
 def least_eta(scheduler):
-    model = fit(problem(), solver=solvers.PL2M(block=block, scheduler=scheduler), rounds=3)
+    model = fit(problem(), solver=solvers.PL2M(scheduler=scheduler), rounds=3)
     return min(record.eta.minimum for record in model.history[1:])
 
 
