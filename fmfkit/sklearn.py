@@ -131,7 +131,8 @@ class FMFClassifier(ClassifierMixin, _Pairs):  # type: ignore[misc]
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the likelier class."""
-        return np.asarray(self.classes_[(self._predict(X) > 0.5).astype(int)])
+        likely = self._predict(X) > 0.5
+        return np.asarray(self.classes_[likely.astype(int)])
 
 
 for _estimator in (FMFRegressor, FMFClassifier):

@@ -8,11 +8,15 @@ from hypothesis import strategies as st
 
 from fmfkit import metrics
 
-sklearn = pytest.importorskip("sklearn.metrics")
+
+@pytest.fixture(scope="module")
+def sklearn():
+    """The metrics of scikit-learn, where it is installed."""
+    return pytest.importorskip("sklearn.metrics")
 
 
 @given(seed=st.integers(0, 1000), weighted=st.booleans())
-def test_metrics_of_scores_agree_with_scikit_learn(seed, weighted):
+def test_metrics_of_scores_agree_with_scikit_learn(sklearn, seed, weighted):
     rng = np.random.default_rng(seed)
     n = rng.integers(2, 40)
     y, guess = rng.normal(size=n), rng.normal(size=n)
@@ -30,7 +34,7 @@ def test_metrics_of_scores_agree_with_scikit_learn(seed, weighted):
 
 
 @given(seed=st.integers(0, 1000))
-def test_ndcg_and_map_over_all_ranks_agree_with_scikit_learn(seed):
+def test_ndcg_and_map_over_all_ranks_agree_with_scikit_learn(sklearn, seed):
     rng = np.random.default_rng(seed)
     relevant = (rng.random((5, 9)) < 0.4).astype(float)
     relevant[:, 0] = 1
@@ -64,6 +68,15 @@ def test_the_relevant_pairs_are_left_as_they_were():
 def test_stored_zeros_are_not_relevant():
     relevant = sp.csr_array((np.array([0.0, 1.0]), np.array([0, 1]), np.array([0, 2])), shape=(1, 3))
     assert metrics.Ranking.of([[0, 1]], relevant).precision(2) == 0.5
+
+
+def test_metrics_of_scores_by_hand():
+    y, guess, weight = [1.0, 2, 4], [1.0, 4, 1], [1.0, 0, 3]
+    assert metrics.rmse(y, guess) == pytest.approx((13 / 3) ** 0.5)
+    assert metrics.mae(y, guess, weight) == pytest.approx(9 / 4)
+    assert metrics.log_loss([1, 0], [0.5, 0.75]) == pytest.approx((np.log(2) + np.log(4)) / 2)
+    assert metrics.log_loss([1, 0], [1.0, 0.0]) == pytest.approx(0)
+    assert metrics.auc([0, 1, 1, 0], [1, 2, 1, 0]) == pytest.approx(3.5 / 4)  # a tie counts half
 
 
 @pytest.mark.parametrize(

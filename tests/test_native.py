@@ -195,8 +195,10 @@ def test_the_headers_functions_are_exact(tmp_path):
     subprocess.run(command, cwd=tmp_path, check=True)
     library = ctypes.CDLL(str(tmp_path / "f.so"))
     wanted = {
-        "exp": np.exp, "softplus": lambda x: np.logaddexp(0, x), "sigmoid": lambda x: np.exp(-np.logaddexp(0, -x)),
-    }  # fmt: skip
+        "exp": np.exp,
+        "softplus": lambda x: np.logaddexp(0, x),
+        "sigmoid": lambda x: np.exp(-np.logaddexp(0, -x)),
+    }
     for suffix, dtype, close in (("f32", np.float32, 5e-7), ("f64", np.float64, 2e-15)):
         x = np.concatenate([np.linspace(-80, 80, 4001), np.linspace(-1, 1, 2001)]).astype(dtype)
         for name, exact in wanted.items():

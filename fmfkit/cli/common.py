@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 
 import click
 
+from fmfkit.errors import PluginLoadError
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 existing = click.Path(exists=True, dir_okay=False)
@@ -20,7 +22,7 @@ def friendly(command: Command) -> Command:
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         try:
             return command(*args, **kwargs)
-        except (ValueError, LookupError, TypeError, ArithmeticError, OSError) as error:
+        except (ValueError, LookupError, TypeError, ArithmeticError, OSError, PluginLoadError) as error:
             raise click.ClickException(str(error)) from error
 
     return wrapped  # type: ignore[return-value]

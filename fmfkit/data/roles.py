@@ -88,7 +88,10 @@ def without_duplicates(
         )
     if duplicates == "last":
         return frame.unique([query, target], keep="last", maintain_order=True)
-    return frame.group_by([query, target], maintain_order=True).agg(pl.all().mean())
+    numbers = [str(roles[role]) for role in ("rating", "weight") if roles[role]]
+    return frame.group_by([query, target], maintain_order=True).agg(
+        pl.col(numbers).mean(), pl.exclude(query, target, *numbers).last()
+    )
 
 
 __all__ = ["ROLES", "find_roles", "with_numbers", "without_duplicates"]

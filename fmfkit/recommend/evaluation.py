@@ -104,7 +104,11 @@ RANKINGS: dict[str, Callable[[metrics.Ranking, int], float]] = {
 """Metrics of rankings, asked for with a depth: "ndcg@10"."""
 
 
-def metric_of(given: str | Metric | Callable[..., float]) -> Metric:
+AnyMetric = str | Metric | Callable[..., float]
+"""A metric: itself, by name, or a function of y, predictions and weights."""
+
+
+def metric_of(given: AnyMetric) -> Metric:
     """Return a metric: itself, by name, or a function of y, predictions and weights (larger is taken as better)."""
     if isinstance(given, Metric):
         return given
@@ -141,9 +145,7 @@ def suitable_metrics(loss: Loss, y: NDArray[np.float64]) -> list[Metric]:
     return [metric for metric in named if metric.refusal(y) is None] or [METRICS["rmse"]]
 
 
-def evaluate(
-    model: Model, data: Dataset, chosen: Sequence[str | Metric | Callable[..., float]] | None, seen: Any
-) -> dict[str, float]:
+def evaluate(model: Model, data: Dataset, chosen: Sequence[AnyMetric] | None, seen: Any) -> dict[str, float]:
     """Return metrics of a model on the pairs of a data set with its row numbers, by name."""
     wanted = suitable_metrics(model.loss, data.y) if chosen is None else [metric_of(metric) for metric in chosen]
     for metric in wanted:

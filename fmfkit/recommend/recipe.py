@@ -10,6 +10,7 @@ from fmfkit.arguments import whole
 from fmfkit.data.dataset import Dataset
 from fmfkit.data.report import Report
 from fmfkit.data.splits import Split
+from fmfkit.plugins.registry import resolve
 from fmfkit.recommend.evaluation import Metric, metric_of
 from fmfkit.recommend.fmf import FMF
 from fmfkit.recommend.recommender import Recommender
@@ -57,6 +58,10 @@ class Recipe:
         if self.tune and start is not None:
             raise ValueError("tune: a model that another one starts from keeps its settings; leave out tune, or start")
         whole("tune", self.tune, least=0)
+        resolve("loss", self.settings.loss)
+        resolve("solver", self.settings.solver)
+        if isinstance(self.settings.regularizer, str):
+            resolve("regularizer", self.settings.regularizer)
         for metric in (*self.metrics, *([self.metric] if self.metric else [])):
             metric_of(metric)
         if self.tune and not self.validate:

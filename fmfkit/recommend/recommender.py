@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import attrs
@@ -25,7 +25,7 @@ from fmfkit.model import file
 from fmfkit.model.answers import Explanation, Ranked
 from fmfkit.model.model import Model
 from fmfkit.recommend import plotting
-from fmfkit.recommend.evaluation import Metric, evaluate
+from fmfkit.recommend.evaluation import AnyMetric, Metric, evaluate
 from fmfkit.recommend.settings import Settings
 
 
@@ -175,9 +175,7 @@ class Recommender:
         queries: dict[str, Any] = {**self.encoder.queries.names(), HISTORY: self.encoder.targets.labels}
         return found.named(queries, self.encoder.targets.names())
 
-    def evaluate(
-        self, data: Dataset, metric: str | Metric | Sequence[str | Metric | Callable[..., float]] | None = None
-    ) -> dict[str, float]:
+    def evaluate(self, data: Dataset, metric: AnyMetric | Sequence[AnyMetric] | None = None) -> dict[str, float]:
         """Return metrics on pairs of a data set; all its ids must be known.
 
         By default those that suit the loss and the data: "rmse" and "mae" for ratings, "log_loss" and "auc" for two
@@ -185,7 +183,7 @@ class Recommender:
         "recall@20" or "mrr@100", take the pairs with y above 0 as relevant, and rank all targets that are not in the
         training data.
         """
-        chosen = [metric] if isinstance(metric, str | Metric) else metric
+        chosen = [metric] if isinstance(metric, str | Metric) or callable(metric) else metric
         return evaluate(self.model, self._by_my_rows(data), chosen, self.seen)
 
     def _by_my_rows(self, data: Dataset) -> Dataset:

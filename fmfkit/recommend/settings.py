@@ -19,6 +19,10 @@ from fmfkit.recommend.kinds import Choice, Component, Factors, Flag, Kind, Real,
 from fmfkit.typing import Scale
 
 
+PENALTY_SETTINGS = ("l2", "bias_l2", "scale", "growth", "strengths")
+"""What a penalty is made of; a regularizer replaces the first two, a whole Penalty all of them."""
+
+
 def setting(default: Any, kind: Kind, help: str, *, kept: bool = True) -> Any:
     """Return a field of ``Settings``; ``kept`` says whether a model file remembers it."""
 
@@ -112,7 +116,7 @@ class Settings:
         if self.regularizer is None:
             return
         whole = isinstance(self.regularizer, Penalty | Penalties)
-        replaced = ("l2", "bias_l2", *(("scale", "growth", "strengths") if whole else ()))
+        replaced = PENALTY_SETTINGS if whole else PENALTY_SETTINGS[:2]
         ignored = [name for name in replaced if name in self.given and getattr(self, name) != default_of(name)]
         if ignored:
             raise ValueError(

@@ -18,7 +18,7 @@ from fmfkit.data.sides import HISTORY, Attributes
 from fmfkit.problem.features import FeatureRows
 from fmfkit.problem.observations import Observations
 from fmfkit.recommend.recommender import Recommender
-from fmfkit.recommend.settings import Settings, resolved_loss
+from fmfkit.recommend.settings import PENALTY_SETTINGS, Settings, resolved_loss
 from fmfkit.training.state import State
 from fmfkit.typing import Reals
 
@@ -106,6 +106,10 @@ def settings_for(start: Recommender, asked: Settings) -> dict[str, Any]:
             f"{name}: the model to start from was trained with {start.lost[name]}, which no plugin offers; give {name}="
         )
     kept = {name: getattr(start.settings, name) for name in start.settings.given}
+    if "regularizer" in asked.given:  # it replaces the model's penalty, whatever that was made of
+        kept = {name: value for name, value in kept.items() if name not in PENALTY_SETTINGS}
+    elif {"l2", "bias_l2"} & asked.given:
+        kept.pop("regularizer", None)
     return kept | {name: getattr(asked, name) for name in asked.given} | {"loss": loss, "rank": rank}
 
 

@@ -2,6 +2,8 @@
 
 import sys
 
+from fake_plugins import run_python
+
 from fmfkit.plugins.discovery import find
 
 
@@ -26,3 +28,8 @@ def test_broken_metadata_of_a_distribution_breaks_nothing(installed, monkeypatch
     names = [found.name for found in find()]
     assert "good" in names
     assert "broken" not in names
+
+
+def test_importing_fmfkit_touches_no_plugin(installed):
+    code = "import sys, fmfkit; print([m for m in ('numpy', 'scipy', 'pluggy', 'good_plugin') if m in sys.modules])"
+    assert run_python(code, installed).stdout.strip() == "[]"

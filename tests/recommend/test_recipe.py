@@ -4,9 +4,11 @@ import json
 
 import numpy as np
 import pytest
+from bookshop import Counting
 from command import printed
 
 from fmfkit import FMF, Dataset, Recipe
+from fmfkit.data import SideTable
 from fmfkit.recommend.recommender import Recommender
 
 OPTIONS = {
@@ -64,6 +66,15 @@ def test_a_recipe_tells_what_it_does_as_it_goes(data):
     assert trained is outcome.recommender
     assert trained.seen.nnz == report.pairs  # what was found is trained on the validation part too
     assert outcome.metrics == trained.evaluate(outcome.test)
+
+
+def test_features_are_encoded_once_for_the_report_the_search_and_the_model(data):
+    block = Counting("genres")
+    described = SideTable(data.targets.table, blocks=[block])
+    readers, books = data.queries.ids.at(data.query), data.targets.ids.at(data.target)
+    whole = Dataset.of({"reader": readers, "book": books, "rating": data.y}, targets=described)
+    Recipe(settings=FMF(rank=2, rounds=2), test=0.2, tune=2).run(whole, progress=False, on_report=str)
+    assert block.calls == ["learn", "encode"]
 
 
 def test_nothing_that_was_trained_is_lost_if_it_cannot_be_measured(data):

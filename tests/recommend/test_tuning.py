@@ -1,10 +1,10 @@
 """The search for good settings, on data that is laid out once."""
 
-import attrs
 import pytest
+from bookshop import Counting
 
 from fmfkit import FMF, Dataset
-from fmfkit.data import SideTable, Tags
+from fmfkit.data import SideTable
 from fmfkit.problem import observations, pairs
 
 
@@ -29,21 +29,6 @@ def test_growth_and_balance_are_tuned_where_they_are_above_0_and_stay_in_bounds(
     assert max(tried) <= most
     still = front.replace(**{setting: 0}).tune(data, trials=4, progress=False)
     assert {getattr(trial.settings, setting) for trial in still.trials} == {0}
-
-
-@attrs.frozen
-class Counting(Tags):
-    """Tags that note how often they are learnt and encoded."""
-
-    calls: list = attrs.field(factory=list, kw_only=True, eq=False)
-
-    def learn(self, given):
-        self.calls.append("learn")
-        return Tags.learn(self, given)
-
-    def encode(self, learnt, given):
-        self.calls.append("encode")
-        return Tags.encode(self, learnt, given)
 
 
 @pytest.mark.parametrize(

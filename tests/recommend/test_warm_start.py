@@ -147,3 +147,11 @@ def test_a_loss_that_no_plugin_offers_is_given_to_load_and_kept_from_there(data,
     FMF(rank=2, rounds=1, loss=PseudoHuber()).fit(data).save(tmp_path / "model")
     start = Recommender.load(tmp_path / "model", loss=PseudoHuber())
     assert FMF(rounds=1).fit(data, start=start).model.loss == PseudoHuber()
+
+
+def test_a_start_may_be_given_another_penalty(tmp_path):
+    pairs = {"user": [1, 1, 2, 2], "item": [1, 2, 1, 3], "rating": [1.0, 2.0, 3.0, 4.0]}
+    before = FMF(rank=2, rounds=2, l2=0.1).fit(Dataset.of(pairs))
+    after = FMF(regularizer="elastic_net").fit(Dataset.of(pairs), start=before)
+    assert after.settings.regularizer == "elastic_net"
+    assert FMF(l2=0.3).fit(Dataset.of(pairs), start=after).settings.l2 == 0.3

@@ -97,3 +97,18 @@ def write_files(folder):
     names = ["sea|old", "love", "crime|old"]
     books = [f'{b},"Book, the {b}th",{names[genre[b]]}' for b in range(60)]
     (folder / "books.csv").write_text("book,title,genres\n" + "\n".join(books))
+
+
+@attrs.frozen
+class Counting(Tags):
+    """Tags that note how often they are learnt and encoded."""
+
+    calls: list = attrs.field(factory=list, kw_only=True, eq=False)
+
+    def learn(self, given):
+        self.calls.append("learn")
+        return Tags.learn(self, given)
+
+    def encode(self, learnt, given):
+        self.calls.append("encode")
+        return Tags.encode(self, learnt, given)

@@ -18,3 +18,13 @@ def animal(*checks, **options):
 def of_kind(interface):
     """Return the names of the broken components that have an interface."""
     return sorted(name for name, (component, _) in ZOO.items() if isinstance(component, interface))
+
+
+def assert_caught(name, results):
+    """Assert that an animal failed the checks it should and no others, and that each failure says all of it."""
+    component, expected = ZOO[name]
+    assert set(results.failed) == expected, str(results)
+    for result in results.checks:
+        if result.status == "failed":
+            assert result.message.startswith(f"{component!r} fails {result.name}\n  law: {result.law}\n  but: ")
+            assert f"docs/conformance.md#{result.name}" in result.message
