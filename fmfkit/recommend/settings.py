@@ -18,7 +18,6 @@ from fmfkit.problem.objective import Penalties, Penalty
 from fmfkit.recommend.kinds import Choice, Component, Factors, Flag, Kind, Real, Whole
 from fmfkit.typing import Scale
 
-
 PENALTY_SETTINGS = ("l2", "bias_l2", "scale", "growth", "strengths")
 """What a penalty is made of; a regularizer replaces the first two, a whole Penalty all of them."""
 
