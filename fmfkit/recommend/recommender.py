@@ -106,7 +106,7 @@ class Recommender:
         return self._answer(side.ids.column(np.repeat(rows, best.targets.shape[1])), best)
 
     def recommend_new(
-        self, table: Any, k: int = 10, *, beside: Mapping[str, Any] | None = None, pairs: Any = None
+        self, table: Any, k: int = 10, *, extra: Mapping[str, Any] | None = None, pairs: Any = None
     ) -> pl.DataFrame:
         """Return the best targets for queries that training has not seen.
 
@@ -114,7 +114,7 @@ class Recommender:
             table: their attributes; the first column is what the answer calls them, if it is called as the ids of the
                 training data's table or pairs are, else the answer has row numbers.
             k: how many targets.
-            beside: for blocks that need no column, by name: links of these queries, or a matrix with a row for each.
+            extra: for blocks that need no column, by name: links of these queries, or a matrix with a row for each.
             pairs: for history features: what they are known to be paired with, a table whose first column is as the
                 first of ``table``, and whose second has targets' ids. It is left out of the answer.
         """
@@ -122,7 +122,7 @@ class Recommender:
         side = self.encoder.queries
         named = frame.columns[0] in (side.key, self.columns.get("query"))
         names = as_text(frame[frame.columns[0]])
-        matrices = side.matrices(Instances(frame, names, beside or {}))
+        matrices = side.matrices(Instances(frame, names, extra or {}))
         known = None
         if pairs is not None:
             known = self._known(read_table(pairs, "pairs"), names)

@@ -73,15 +73,15 @@ def test_new_queries_are_recommended_to_by_links_matrices_and_pairs(tmp_path):
     trained = FMF(rank=4, loss="logistic", l2=0.01).fit(data)
     ask = {"user": ["new", "other"]}
     ties, ones = {"a": ["new", "other"], "b": ["g1", "g0"]}, np.array([[0, 1], [1, 0]])
-    best = trained.recommend_new(ask, k=5, beside={"friends": ties, "vector": ones})
+    best = trained.recommend_new(ask, k=5, extra={"friends": ties, "vector": ones})
     assert best["query"].to_list() == ["new"] * 5 + ["other"] * 5
     assert (best["target"].to_numpy() < 10).tolist() == [True] * 5 + [False] * 5
     known = {"user": ["new", "new", "other"], "item": [3, 4, 15]}
-    best = trained.recommend_new(ask, k=20, beside={"friends": ties, "vector": ones}, pairs=known)
+    best = trained.recommend_new(ask, k=20, extra={"friends": ties, "vector": ones}, pairs=known)
     assert best.height == 18 + 19
     assert not {3, 4} & set(best.filter(pl.col("query") == "new")["target"])
     trained.save(tmp_path / "model")
-    with pytest.raises(DataError, match="the links of these instances are not known; give beside="):
+    with pytest.raises(DataError, match="the links of these instances are not known; give extra="):
         Recommender.load(tmp_path / "model").recommend_new(ask)
 
 

@@ -36,9 +36,9 @@ def build(**changes):
     return Dataset.of(changes.pop("pairs", PAIRS), **changes)
 
 
-def instances(table, **beside):
+def instances(table, **extra):
     frame = pl.DataFrame(table)
-    return Instances(frame, frame[frame.columns[0]].cast(pl.String), beside)
+    return Instances(frame, frame[frame.columns[0]].cast(pl.String), extra)
 
 
 def dense(block, table):

@@ -31,7 +31,7 @@ class Instances:
     """A row for each instance."""
     names: pl.Series
     """Their ids as text."""
-    beside: Mapping[str, Any] = attrs.field(factory=dict)
+    extra: Mapping[str, Any] = attrs.field(factory=dict)
     """For blocks that need no column, by title: links, or a matrix with the rows of ``table``, of these instances."""
 
     def __len__(self) -> int:

@@ -32,9 +32,9 @@ class Neighbours(TokenBlock):
 
     def tokens(self, given: Instances) -> pl.DataFrame:
         """Return what each instance is linked to."""
-        source = given.beside.get(self.title, self.links)
+        source = given.extra.get(self.title, self.links)
         if source is None:
-            raise DataError(f"block {self.title!r}: the links of these instances are not known; give beside=")
+            raise DataError(f"block {self.title!r}: the links of these instances are not known; give extra=")
         links = read_table(source, f"links of block {self.title!r}")
         if links.width < 2:
             raise DataError(

@@ -73,13 +73,13 @@ class Precomputed(Block):
         return sp.csr_array((made.data, made.indices, made.indptr), shape=(len(given), len(learnt.features)))
 
     def _rows(self, given: Instances) -> sp.csr_array:
-        if self.title in given.beside:
-            matrix = _sparse(given.beside[self.title])
+        if self.title in given.extra:
+            matrix = _sparse(given.extra[self.title])
             if matrix.shape[0] != len(given):
                 raise DataError(f"block {self.title!r}: {matrix.shape[0]} rows were given for {len(given)} instances")
             return matrix
         if self.matrix is None:
-            raise DataError(f"block {self.title!r}: the features of these instances are not known; give beside=")
+            raise DataError(f"block {self.title!r}: the features of these instances are not known; give extra=")
         matrix = _sparse(self.matrix)
         ids = read_table({"id": range(matrix.shape[0]) if self.ids is None else self.ids}, f"block {self.title!r}")[
             "id"
