@@ -258,7 +258,6 @@ class Recommender:
             "metric": self.metric,
             "columns": dict(self.columns),
             "settings": self.settings.to_json(),
-            "given": sorted(self.settings.given),
         }
         arrays: dict[str, NDArray[Any]] = {
             "seen.ptr": self.seen.indptr.astype(np.int64),
@@ -278,7 +277,7 @@ class Recommender:
         queries, targets = (
             SideEncoder.from_parts(sections[name].about, sections[name].arrays) for name in ("queries", "targets")
         )
-        remembered = {name: about["settings"][name] for name in about["given"] if name != "loss"}
+        remembered = {name: value for name, value in about["settings"].items() if name != "loss"}
         settings, lost = Settings.from_json(remembered, str(path))
         return cls(
             model=model,

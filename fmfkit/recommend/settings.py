@@ -128,7 +128,7 @@ class Settings:
         return type(self)(**{name: getattr(self, name) for name in self.given} | changes)
 
     def to_json(self) -> dict[str, Any]:
-        """Return what a model file remembers; components that no plugin offers are described by their repr."""
+        """Return what a model file remembers: all of it, so that another version's defaults change nothing."""
         return {name: _to_json(getattr(self, name)) for name in names(kept=True)}
 
     @classmethod

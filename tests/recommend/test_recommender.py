@@ -13,6 +13,7 @@ from fmfkit.data import Dataset, Neighbours, Precomputed, SideTable
 from fmfkit.errors import DataError
 from fmfkit.problem import features, observations
 from fmfkit.recommend.recommender import Recommender
+from fmfkit.recommend.settings import names
 
 
 def test_answers_speak_in_ids_and_labels(data, trained):
@@ -221,3 +222,9 @@ def test_loading_builds_no_layout_by_columns(tmp_path, trained, monkeypatch):
     again = Recommender.load(tmp_path / "model")
     assert again.recommend(["r3"]).equals(trained.recommend(["r3"]))
     assert not hasattr(again.model.X, "col_ptr")
+
+
+def test_settings_of_the_machine_are_not_kept_in_files(tmp_path):
+    pairs = {"user": [1, 1, 2], "item": [1, 2, 1], "rating": [1.0, 2.0, 3.0]}
+    FMF(rank=2, rounds=1, threads=1).fit(Dataset.of(pairs)).save(tmp_path / "model")
+    assert Recommender.load(tmp_path / "model").settings.given == set(names(kept=True))
