@@ -9,6 +9,7 @@ from numpy_plugins import NumpyRidge
 from problems import Case, cases
 
 from fmfkit import Penalty, State, fit, schedulers, solvers
+from fmfkit.errors import IncompatibleError
 from fmfkit.solvers import reference
 from fmfkit.solvers.reference import Reference
 
@@ -90,3 +91,14 @@ def test_panels_need_the_elastic_net_and_single_dimensions_a_scheduler():
 def test_senseless_options_are_refused(options):
     with pytest.raises(ValueError, match=next(iter(options))):
         solvers.Reference(**options)
+
+
+def test_the_reference_refuses_panels_with_other_penalties():
+    with pytest.raises(IncompatibleError, match="penalties must be ElasticNets"):
+        fit(Case().build(penalty=NumpyRidge()), solver=solvers.Reference(panel=8))
+
+
+@pytest.mark.parametrize("algorithm", [0, 4])
+def test_the_reference_knows_three_algorithms(algorithm):
+    with pytest.raises(ValueError, match="algorithm"):
+        solvers.Reference(algorithm=algorithm)

@@ -71,3 +71,16 @@ class NonNegative(Regularizer):
     def T(self, x, y, w, strength=1.0):
         curvature = np.maximum(y + self.l2 * strength, 1e-12)
         return np.maximum(w - (x + self.l2 * strength * w) / curvature, 0) - w
+
+
+class BatchBound(NumpySquare):
+    """A curvature that holds for the pairs it was asked about, and no others."""
+
+    def value(self, score, y):
+        return y**2 * (score - 1) ** 2
+
+    def gradient(self, score, y):
+        return 2 * y**2 * (score - 1)
+
+    def curvature(self, score, y):
+        return float(2 * np.max(y**2))
