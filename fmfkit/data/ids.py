@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import bisect
 import datetime
 import decimal
 import functools
@@ -26,7 +27,7 @@ PHYSICAL: dict[str, type[np.generic]] = {"int": np.int64, "bool": np.uint8, "dat
 """How files hold those that are numbers."""
 FEW_PICKED = 64
 FEW = 1000
-"""Up to so many ids are looked up one by one: what it costs does not depend on how many are known."""
+"""Up to so many ids are looked up one by one."""
 
 
 @attrs.frozen(eq=False)
@@ -81,22 +82,18 @@ class Ids:
         return found["row"].fill_null(-1).to_numpy().astype(np.int32)
 
     @functools.cached_property
-    def _index(self) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-        """The ids' hashes in order, and the row of each."""
-        hashes = self.values.hash(1).to_numpy()
-        order = np.argsort(hashes, kind="stable")
-        return hashes[order], order
+    def _order(self) -> NDArray[np.int64]:
+        """The rows in the order of their ids."""
+        return self.values.arg_sort().to_numpy()
 
     def _find(self, column: pl.Series) -> NDArray[np.int32]:
-        """Look a few ids up by their hashes."""
-        hashes, order = self._index
-        wanted = column.hash(1).to_numpy()
-        begin, end = (np.searchsorted(hashes, wanted, side) for side in ("left", "right"))
+        """Look a few ids up by bisection: what it costs hardly depends on how many are known."""
+        values, order = self.values, self._order
         rows = np.full(len(column), -1, np.int32)
-        for n, value in enumerate(column.to_list()):
-            for place in order[begin[n] : end[n]]:  # more than one where ids share a hash
-                if self.values[int(place)] == value:
-                    rows[n] = place
+        for n, wanted in enumerate(column.to_list()):
+            place = bisect.bisect_left(order, wanted, key=lambda row: values[int(row)])
+            if place < len(order) and values[int(order[place])] == wanted:
+                rows[n] = order[place]
         return rows
 
     def known_rows(self, given: Any, what: str) -> NDArray[np.int32]:

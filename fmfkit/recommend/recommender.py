@@ -153,13 +153,13 @@ class Recommender:
         side, k = self.encoder.targets, best.targets.shape[1]
         flat = best.targets.ravel()
         frame = pl.DataFrame(
-            {
-                "query": queries,
-                "rank": np.tile(np.arange(1, k + 1), len(best.targets)),
-                "target": side.ids.column(flat),
-                "label": gather(side.labels, np.maximum(flat, 0)),
-                "score": best.scores.ravel().astype(np.float64),
-            }
+            [
+                queries.alias("query"),
+                pl.Series("rank", np.tile(np.arange(1, k + 1), len(best.targets))),
+                side.ids.column(flat, "target"),
+                gather(side.labels, np.maximum(flat, 0)).alias("label"),
+                pl.Series("score", best.scores.ravel().astype(np.float64)),
+            ]
         )
         return frame if flat.min(initial=0) >= 0 else frame.filter(pl.Series(flat >= 0))
 
