@@ -129,12 +129,6 @@ class Dataset:
         return len(self.queries.ids), len(self.targets.ids)
 
     @property
-    def positives_only(self) -> bool:
-        """Whether all pairs have one rating, so that nothing says what is worse than what."""
-        given = self.y if self.sampled is None else self.y[~self.sampled]
-        return len(given) > 0 and bool((given == given[0]).all())
-
-    @property
     def matrix(self) -> sp.csr_array:
         """The pairs, but for drawn ones, as a sparse matrix of ones: what a query is known to be paired with."""
         known = slice(None) if self.sampled is None else ~self.sampled
