@@ -40,10 +40,3 @@ def test_the_order_is_by_query_then_by_target():
     by = list(zip(data.query[data.order], data.target[data.order], strict=True))
     assert by == sorted(by)
     assert sorted(data.order) == list(range(6))
-
-
-def test_data_with_one_rating_has_positives_only():
-    assert not build().positives_only
-    only = build(pairs={"user": [1, 2], "item": [1, 2]})
-    assert only.positives_only
-    assert only.with_negatives(1).positives_only  # what was drawn is not given
