@@ -68,6 +68,17 @@ typedef struct fmf_features {
     const void *own_value;      /* (rows) its value */
 } fmf_features;
 
+/* The term over all cells, alpha sum_i sum_j a_i b_j (score_ij - value)^2, as an update of one side sees it: row i gets the
+   gradient c_i (M U_i + m) and the curvature c_i M, where M = sum_j b_j V_j V_j' and m = (offset - value) sum_j b_j V_j.  Both
+   lie in groups of the `wide` dimensions that are updated together, in the order of the updates: the bias, if there is one, is
+   the first group.  Wide is 1 for Algorithms 1 to 3, and FMF_PANEL for panels. */
+typedef struct fmf_cells {
+    const void *weight;         /* (rows) c_i = 2 alpha a_i; NULL: there is no such term */
+    const void *M;              /* (groups, stride, wide) the group's columns of M, zeros where the rank ends */
+    const void *m;              /* (groups, wide) */
+    const void *curvature;      /* (groups, 1) or, for panels, (groups, B / 2 + 1, B): M within the group, as A_i is kept */
+} fmf_cells;
+
 /* One side of the problem, as an update of its parameters sees it. */
 typedef struct fmf_side {
     fmf_pairs pairs;
@@ -75,13 +86,14 @@ typedef struct fmf_side {
     fmf_loss loss;
     fmf_penalty factors;
     fmf_penalty bias;
+    fmf_cells cells;
     int64_t rank;
     int64_t bias_slot;          /* where embeddings hold this side's bias; -1: it has none */
     double offset;
     const void *theirs;         /* (their_rows, stride) */
     int64_t their_rows;
     int64_t stride;
-    void *mine;                 /* (rows, stride) */
+    void *mine;                 /* (rows, stride); with cells it moves with the parameters, else it is only read */
     void *parameters;           /* (cols, width) */
     int64_t width;
     void *score;                /* (pairs) scores; for the square loss, scores less y */
@@ -191,6 +203,17 @@ typedef struct fmf_embedding {
     void *strip;                /* (cols, 64 bytes) some columns of the parameters, packed */
 } fmf_embedding;
 
+/* Sums over embeddings V_j with weights b_j, for the term over all cells. */
+typedef struct fmf_gram {
+    int64_t rows;
+    int64_t stride;
+    const void *embedding;      /* (rows, stride) */
+    const void *weight;         /* (rows) b_j */
+    int64_t portions;           /* of the rows, which are summed apart, then added in order */
+    double *portion;            /* (portions, stride + 1, stride) */
+    double *sums;               /* (stride + 1, stride) sum_j b_j V_j V_j', then sum_j b_j V_j */
+} fmf_gram;
+
 /* Scores of pairs that are given one by one. */
 typedef struct fmf_pair_list {
     int64_t n;
@@ -249,6 +272,7 @@ typedef struct fmf_kernels {
     /* Fills the side's scores, if it has room for them; returns the weighted loss. */
     double (*scores)(const fmf_side *, const fmf_scoring *, int32_t threads);
     void (*pair_scores)(const fmf_pair_list *, int32_t threads);
+    void (*gram_sums)(const fmf_gram *, int32_t threads);
     /* The elastic net of `count` columns of parameters from `column` on; portion is (portions of FMF_PENALTY_ROWS). */
     double (*elastic_net)(const fmf_penalty *, int64_t cols, int64_t width, int64_t column, int64_t count, const void *parameters,
                           double *portion, int32_t threads);

@@ -33,6 +33,7 @@ enum {
 #include "template/penalty.h"
 #include "template/embed.h"
 #include "template/score.h"
+#include "template/cells.h"
 #include "template/plan.h"
 #include "template/sets.h"
 #include "template/top.h"
@@ -49,6 +50,7 @@ enum {
 #include "template/panel/vector.h"
 #include "template/panel/gram.h"
 #include "template/panel/panel.h"
+#include "template/panel/panel_cells.h"
 #include "template/panel/own.h"
 #include "template/panel/rows.h"
 #include "template/panel/pass.h"
@@ -67,6 +69,7 @@ const fmf_kernels FMF_TABLE = {
     .embed = embed,
     .scores = scores,
     .pair_scores = pair_scores,
+    .gram_sums = gram_sums,
     .elastic_net = elastic_net,
     .plan = lay_out,
     .runs = runs,

@@ -18,7 +18,7 @@ _HOMES = {
     "fmfkit.recommend.recipe": ("Recipe",),
     "fmfkit.recommend.evaluation": ("Metric",),
     "fmfkit.data": ("Dataset",),
-    "fmfkit.problem": ("Features", "Objective", "Observations", "Penalties", "Penalty", "Problem"),
+    "fmfkit.problem": ("AllCells", "Features", "Objective", "Observations", "Penalties", "Penalty", "Problem"),
     "fmfkit.training.loop": ("fit",),
     "fmfkit.training.events": ("RoundEvent",),
     "fmfkit.training.state": ("State",),
@@ -76,6 +76,7 @@ if TYPE_CHECKING:
     from fmfkit.plugins.hookspecs import Spec as Spec
     from fmfkit.plugins.hookspecs import hookimpl as hookimpl
     from fmfkit.plugins.registry import get_registry as get_registry
+    from fmfkit.problem import AllCells as AllCells
     from fmfkit.problem import Features as Features
     from fmfkit.problem import Objective as Objective
     from fmfkit.problem import Observations as Observations

@@ -12,8 +12,8 @@ Reals = NDArray[np.floating[Any]]
 
 SideName = Literal["query", "target"]
 
-Scale = Literal["observations", "uniform"]
-"""Whether a penalty grows with how often a feature is observed."""
+Scale = Literal["observations", "uniform"] | float
+"""How a penalty grows with how often a feature is observed; a number is an exponent."""
 
 Matrix = Any
 """A scipy sparse matrix or array, or a two-dimensional NumPy array."""

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from fmfkit._core import ffi
 from fmfkit._kernels.buffers import Array, Table, allocate, reals, table_bytes
+from fmfkit._kernels.cells import Gram, SideCells, cells_table, gram_table
 from fmfkit._kernels.components import LossForm, PenaltyForm, raise_errors
 from fmfkit._kernels.library import team
 from fmfkit._kernels.plan import Plan
@@ -32,6 +33,8 @@ class Given:
     threads: int
     scored: bool = True
     """Whether ``score`` is up to date."""
+    gram: Gram | None = None
+    """The other side as the term over all cells sees it."""
 
 
 class SideUpdate(ABC):
@@ -56,6 +59,7 @@ class SideUpdate(ABC):
         self.scored = Scored.of(side.pairs, loss, problem.offset)
         self.penalties = {name: self._penalty(name) for name in ("factors", "bias")}
         self._values = values and side.features.row_scale is not None
+        self._cells: SideCells | None = None
         self._own_arrays: dict[str, NDArray[Any]] = {}
         self._round_arrays: dict[str, NDArray[Any]] = {}
 
@@ -96,10 +100,19 @@ class SideUpdate(ABC):
         return {
             "embedding": Array((features.rows, stride(self.problem)), dtype),
             **(values if self._values else {}),
+            **{f"cells {name}": array for name, array in self._cells_table().items()},
             **self.own_table(threads),
             **self.plan_table(partition, threads),
             **by_round,
         }
+
+    def _cells_table(self) -> Table:
+        """Return what the term over all cells takes, this side's Gram matrix included."""
+        if self.side.cells is None:
+            return {}
+        width = stride(self.problem)
+        given = cells_table(self.problem, self.side, width, self.wide)
+        return {**given, **gram_table(self.side.pairs.rows, width)}
 
     def nbytes(self, partition: Partition | None, threads: int) -> int:
         """Return the bytes of all that it will have allocated."""
@@ -115,6 +128,8 @@ class SideUpdate(ABC):
         if self._values:
             self.side = attrs.evolve(self.side, features=self.side.features.with_values())
         self.embedding = new_embedding(self.problem, self.side)
+        if self.side.cells is not None:
+            self._cells = SideCells(self.problem, self.side, stride(self.problem), self.wide)
         self._own(team(threads))
         self.embed(W, threads)
 
@@ -125,6 +140,10 @@ class SideUpdate(ABC):
     def score(self, theirs: Reals, score: Reals, threads: int) -> float:
         """Make the scores of all pairs; return the weighted loss."""
         return self.scored.scores(self.embedding, theirs, score, threads)
+
+    def gram(self, threads: int) -> Gram | None:
+        """Return this side as the term over all cells sees it; None without such a term."""
+        return None if self.side.cells is None else Gram.of(self.embedding, self.side.cells, threads)
 
     @abstractmethod
     def update(self, given: Given, partition: Partition | None) -> float | None:
@@ -147,6 +166,7 @@ class SideUpdate(ABC):
             "features": features_fields(side.features),
             "loss": self.loss.fields(),
             **penalties,
+            "cells": {} if self._cells is None or given.gram is None else self._cells.fields(given.gram),
             "rank": self.problem.rank,
             "bias_slot": -1 if side.bias_slot is None else side.bias_slot,
             "offset": self.problem.offset,

@@ -1,5 +1,6 @@
 """What is fixed during a fit: observations, laid out once, and an objective, decided later."""
 
+from fmfkit.problem.cells import AllCells
 from fmfkit.problem.features import FeatureRows, Features
 from fmfkit.problem.objective import Objective, Penalties, Penalty
 from fmfkit.problem.observations import Observations
@@ -8,6 +9,7 @@ from fmfkit.problem.problem import Memory, Problem
 from fmfkit.problem.strengths import Part, Side
 
 __all__ = [
+    "AllCells",
     "FeatureRows",
     "Features",
     "Memory",

@@ -14,6 +14,7 @@ from fmfkit.arguments import not_negative, whole
 from fmfkit.interfaces import Loss, Regularizer
 from fmfkit.losses import Square
 from fmfkit.plugins.registry import resolve
+from fmfkit.problem.cells import AllCells
 from fmfkit.regularizers import ElasticNet
 from fmfkit.typing import Scale
 
@@ -24,6 +25,12 @@ def _regularizer(given: Regularizer | str) -> Regularizer:
     return resolve("regularizer", given)
 
 
+def _scale(instance: Any, attribute: attrs.Attribute[Any], value: Scale) -> None:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if value not in ("observations", "uniform") and not (number and 0 <= float(value) < np.inf):
+        raise ValueError(f"scale: expected 'observations', 'uniform', or an exponent of at least 0, got {value!r}")
+
+
 def _floats(given: Mapping[str, float]) -> dict[str, float]:
     return {name: float(strength) for name, strength in given.items()}
 
@@ -32,15 +39,16 @@ def _floats(given: Mapping[str, float]) -> dict[str, float]:
 class Penalty:
     """A regularizer and its strengths: feature s pays strength_sk · omega(w) in latent dimension k = 0, 1, ...
 
-    strength_sk = strengths[block of s] · (1 + Σ_i x_is² |O_i|, or 1) · (1 + k)^growth.
+    strength_sk = strengths[block of s] · frequency_s · (1 + k)^growth. The frequency is made, as ``scale`` says, from
+    how often a feature is observed: n_s = 1 + Σ_i x_is² |O_i|, where |O_i| is the sum of the weights of i's pairs, and
+    of its cells if the objective has a term over all cells.
     """
 
     regularizer: Regularizer = attrs.field(factory=ElasticNet, converter=_regularizer)
-    scale: Scale = attrs.field(
-        default="observations", validator=validators.in_(("observations", "uniform")), kw_only=True
-    )
-    """"observations" multiplies by how often a feature is observed (|O_i| is the sum of the weights of i's pairs);
-    "uniform" does not, as in the paper."""
+    scale: Scale = attrs.field(default="observations", validator=_scale, kw_only=True)
+    """"observations": frequency_s = n_s. "uniform": 1, as in the paper. A number e: c (n_s / c)^e, where c is 1 + |O_i|
+    on average over the instances that have pairs; 1 is the same as "observations", and 0 is the same for all features,
+    in units of an average instance."""
     strengths: Mapping[str, float] = attrs.field(
         factory=dict,
         converter=_floats,
@@ -88,6 +96,7 @@ class ObjectiveOptions(TypedDict, total=False):
     offset: float | None
     query_bias: bool
     target_bias: bool
+    cells: AllCells | None
 
 
 def _rank(given: Any) -> int:
@@ -104,21 +113,25 @@ def _loss(given: Loss | str) -> Loss:
 
 @attrs.frozen(kw_only=True)
 class Objective:
-    """What training lowers: Σ weight · loss(score, y) + the penalties of all parameters."""
+    """What training lowers: Σ weight · loss(score, y) + the term over all cells, if any, + the penalties."""
 
     rank: int = attrs.field(converter=_rank)
     """The number of latent dimensions, biases not counted."""
     loss: Loss = attrs.field(factory=Square, converter=_loss)
     penalty: Penalties = attrs.field(factory=Penalties, converter=_penalties)
     offset: float | None = None
-    """Added to every score; None leaves it to the loss (square: the mean of y)."""
+    """Added to every score; None leaves it to the cells (their value), else to the loss (square: the mean of y)."""
     query_bias: bool = attrs.field(default=True, converter=bool)
     """Whether queries have a bias, learnt from their features like a latent dimension."""
     target_bias: bool = attrs.field(default=True, converter=bool)
+    cells: AllCells | None = attrs.field(default=None, validator=validators.optional(validators.instance_of(AllCells)))
+    """What every cell of the matrix pays, observed or not."""
 
     def offset_for(self, y: Any, weight: Any) -> float:
         """Return the offset for these pairs, in a precision that can hold it."""
-        value = self.loss.offset(y, weight) if self.offset is None else self.offset
+        value = self.offset
+        if value is None:
+            value = self.loss.offset(y, weight) if self.cells is None else self.cells.value
         if not isinstance(value, numbers.Real) or not abs(float(value)) <= float(np.finfo(y.dtype).max):
             raise ValueError(f"offset: expected a number that {y.dtype} can hold, got {value!r}")
         return float(value)

@@ -131,11 +131,11 @@ class Observations:
 
     @functools.cached_property
     def _query_observed(self) -> NDArray[np.float64]:
-        return observed(self.X, self.by_query)
+        return observed(self.X, self.by_query.totals)
 
     @functools.cached_property
     def _target_observed(self) -> NDArray[np.float64]:
-        return observed(self.Z, self.by_target)
+        return observed(self.Z, self.by_target.totals)
 
     @property
     def nbytes(self) -> int:

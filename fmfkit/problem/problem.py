@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Unpack
 
 import attrs
@@ -11,12 +12,13 @@ from numpy.typing import ArrayLike, DTypeLike
 from fmfkit.arguments import check_batch, frozen
 from fmfkit.interfaces import Loss, Solver
 from fmfkit.plugins.registry import resolve
+from fmfkit.problem.cells import AllCells, row_weights
 from fmfkit.problem.features import Features
 from fmfkit.problem.objective import Objective, ObjectiveOptions, Penalties, Penalty
 from fmfkit.problem.observations import FeatureInput, Observations
 from fmfkit.problem.pairs import Duplicates, Pairs
-from fmfkit.problem.strengths import Part, Side, check_blocks, part_of
-from fmfkit.typing import Matrix, SideName
+from fmfkit.problem.strengths import Frequencies, Part, Side, check_blocks, observed, part_of
+from fmfkit.typing import Matrix, Reals, SideName
 
 
 @attrs.frozen
@@ -75,14 +77,15 @@ class Problem:
         weight = None if pairs.weight is None else frozen(pairs.weight)
         self._observations, self._objective = observations, objective
         self._offset = objective.offset_for(frozen(pairs.y), weight)
-        self._query, self._target = self._side("query"), self._side("target")
+        cells = _cell_weights(observations, objective.cells)
+        self._query, self._target = self._side("query", cells), self._side("target", cells)
 
     @classmethod
     def from_scipy(cls, Y: Matrix, *, rank: int, **options: Unpack[ProblemOptions]) -> Problem:
         """Build a problem from a sparse matrix of y, queries × targets.
 
         ``X``, ``Z``, ``weight``, ``duplicates`` and ``dtype`` are as for ``Observations.from_scipy``; ``rank``,
-        ``loss``, ``penalty``, ``offset``, ``query_bias`` and ``target_bias`` make the ``Objective``.
+        ``loss``, ``penalty``, ``offset``, ``query_bias``, ``target_bias`` and ``cells`` make the ``Objective``.
         """
         objective, data = _parted(options)
         chosen = Objective(rank=rank, **objective)
@@ -102,7 +105,8 @@ class Problem:
         """Build a problem from index arrays: pair e is (queries[e], targets[e]), its value y[e].
 
         ``shape``, ``X``, ``Z``, ``weight``, ``duplicates`` and ``dtype`` are as for ``Observations.from_coo``;
-        ``rank``, ``loss``, ``penalty``, ``offset``, ``query_bias`` and ``target_bias`` make the ``Objective``.
+        ``rank``, ``loss``, ``penalty``, ``offset``, ``query_bias``, ``target_bias`` and ``cells`` make the
+        ``Objective``.
         """
         objective, data = _parted(options)
         chosen = Objective(rank=rank, **objective)
@@ -112,23 +116,23 @@ class Problem:
         """Return a problem with the same observations, laid out as they are, and another objective.
 
         It takes ``rank``, ``loss``, ``penalty``, ``offset`` (None leaves it to the loss), ``query_bias``,
-        ``target_bias``, and ``weight``: one per pair, in the order of ``problem.query.pairs``, or None. Everything is
-        checked again; strengths, and the offset unless it was given, are made again.
+        ``target_bias``, ``cells``, and ``weight``: one per pair, in the order of ``problem.query.pairs``, or None.
+        Everything is checked again; strengths, and the offset unless it was given, are made again.
         """
         given: dict[str, Any] = dict(changes)
         data = self._observations.with_weight(given.pop("weight")) if "weight" in given else self._observations
         return Problem(data, attrs.evolve(self._objective, **given))
 
-    def _side(self, name: SideName) -> Side:
+    def _side(self, name: SideName, cells: Mapping[SideName, Reals]) -> Side:
         data, what = self._observations, self._objective
         query = name == "query"
         features, penalty = (data.X, what.penalty.P) if query else (data.Z, what.penalty.Q)
         bias = what.penalty.query_bias if query else what.penalty.target_bias
         biased = what.query_bias if query else what.target_bias
         slot = what.rank if query else what.rank + what.query_bias
+        often = self._frequencies(name, cells)
 
         def part(chosen: Penalty, columns: slice) -> Part:
-            often = data.observed(name) if chosen.scale == "observations" else None
             return part_of(chosen, features, often, columns)
 
         return Side(
@@ -138,7 +142,19 @@ class Problem:
             factors=part(penalty, slice(0, what.rank)),
             bias=part(bias, slice(what.rank, what.rank + 1)) if biased else None,
             bias_slot=slot if biased else None,
+            cells=cells.get(name),
         )
+
+    def _frequencies(self, name: SideName, cells: Mapping[SideName, Reals]) -> Frequencies:
+        """Return how often features are observed; a cell counts as an observation of its weight."""
+        data, query = self._observations, name == "query"
+        pairs, features = (data.by_query, data.X) if query else (data.by_target, data.Z)
+        often, total = data.observed(name), float(pairs.totals.sum())
+        if (all_cells := self._objective.cells) is not None:
+            other = cells["target" if query else "query"].sum(dtype=np.float64)
+            each = all_cells.weight * other * cells[name].astype(np.float64)
+            often, total = often + observed(features, each), total + float(each.sum())
+        return Frequencies(often, total / max(int(np.count_nonzero(np.diff(pairs.ptr))), 1))
 
     @property
     def observations(self) -> Observations:
@@ -196,6 +212,11 @@ class Problem:
         return self._objective.target_bias
 
     @property
+    def cells(self) -> AllCells | None:
+        """What every cell of the matrix pays, observed or not."""
+        return self._objective.cells
+
+    @property
     def X(self) -> Features:
         """The features of the queries."""
         return self._observations.X
@@ -226,6 +247,7 @@ class Problem:
             raise ValueError(f"memory: {chosen!r} does not say what it needs")
         real = self.dtype.itemsize
         strengths = sum(part.strength.nbytes for side in self.sides for part in side.parts)
+        strengths += sum(side.cells.nbytes for side in self.sides if side.cells is not None)
         widths = (self.rank + self.query_bias, self.rank + self.target_bias)
         model = sum(side.features.cols * width * real for side, width in zip(self.sides, widths, strict=True))
         return Memory(data=self._observations.nbytes + strengths, model=model, work=work)
@@ -236,6 +258,16 @@ class Problem:
             f"<Problem {self.query.pairs.rows} queries x {self.target.pairs.rows} targets, {self.pairs} pairs, "
             f"{self.X.cols} + {self.Z.cols} features, rank {self.rank}, {self.loss!r}, {self.dtype}>"
         )
+
+
+def _cell_weights(data: Observations, cells: AllCells | None) -> dict[SideName, Reals]:
+    """Return how much the cells of each side's instances count; nothing without a term over all cells."""
+    if cells is None:
+        return {}
+    return {
+        "query": row_weights(cells.queries, data.by_query, "queries"),
+        "target": row_weights(cells.targets, data.by_target, "targets"),
+    }
 
 
 def _parted(options: ProblemOptions) -> tuple[ObjectiveOptions, dict[str, Any]]:

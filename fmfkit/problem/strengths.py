@@ -13,7 +13,7 @@ from fmfkit.interfaces import Regularizer
 from fmfkit.problem.features import SCALE_ROWS, Features
 from fmfkit.problem.objective import Penalties, Penalty
 from fmfkit.problem.pairs import Pairs
-from fmfkit.typing import Reals, SideName
+from fmfkit.typing import Reals, Scale, SideName
 
 
 @attrs.frozen(eq=False)
@@ -41,6 +41,8 @@ class Side:
     bias: Part | None
     bias_slot: int | None
     """Where the embedding holds this side's bias; the other side's embedding is 1 there."""
+    cells: Reals | None = None
+    """(rows) how much each row's cells count in the term over all cells; None where there is no such term."""
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -48,27 +50,45 @@ class Side:
         return (self.factors,) if self.bias is None else (self.bias, self.factors)
 
 
-def observed(features: Features, pairs: Pairs) -> NDArray[np.float64]:
-    """Return Σ_i x_is² |O_i| of each feature."""
+def observed(features: Features, totals: Reals) -> NDArray[np.float64]:
+    """Return Σ_i x_is² totals_i of each feature."""
     total = np.zeros(features.cols)
     for part in range(0, features.rows, SCALE_ROWS):
-        ptr, totals = features.row_ptr[part : part + SCALE_ROWS + 1], pairs.totals[part : part + SCALE_ROWS]
+        ptr = features.row_ptr[part : part + SCALE_ROWS + 1]
         values = features.values_by_row(part, part + SCALE_ROWS)
-        squares = np.square(values, dtype=np.float64) * np.repeat(totals, np.diff(ptr))
+        squares = np.square(values, dtype=np.float64) * np.repeat(totals[part : part + SCALE_ROWS], np.diff(ptr))
         total += np.bincount(features.row_index[ptr[0] : ptr[-1]], weights=squares, minlength=features.cols)
     return total
 
 
-def part_of(penalty: Penalty, features: Features, often: NDArray[np.float64] | None, columns: slice) -> Part:
-    """Return a part; ``often`` is what ``observed`` gave, where the penalty's scale needs it."""
+@attrs.frozen(eq=False)
+class Frequencies:
+    """How often the features of a side are observed."""
+
+    features: NDArray[np.float64]
+    """(features) Σ_i x_is² |O_i|."""
+    mean: float
+    """|O_i|, on average over the instances that have pairs."""
+
+    def scaled(self, scale: Scale) -> NDArray[np.float64]:
+        """Return what the strengths of features are multiplied by."""
+        if scale == "uniform":
+            return np.ones(len(self.features))
+        often = 1 + self.features
+        if scale == "observations":
+            return often
+        return (1 + self.mean) * (often / (1 + self.mean)) ** float(scale)
+
+
+def part_of(penalty: Penalty, features: Features, often: Frequencies, columns: slice) -> Part:
+    """Return a part; ``often`` says how often features are observed."""
     with np.errstate(over="ignore"):
         growth = (1.0 + np.arange(columns.stop - columns.start)) ** penalty.growth
     strength = np.ones(features.cols)
     for block, factor in penalty.strengths.items():
         if block in features.blocks:
             strength[features.blocks[block]] = factor
-    if often is not None:
-        strength *= 1 + often
+    strength *= often.scaled(penalty.scale)
     return Part(
         penalty.regularizer,
         _in_precision(penalty, strength, growth, features.dtype),
@@ -104,4 +124,4 @@ def check_blocks(penalties: Penalties, X: Features, Z: Features) -> None:
                 raise ValueError(f"penalty: {part} has no feature block {block!r}; there are {known}{hint}")
 
 
-__all__ = ["Part", "Side", "check_blocks", "observed", "part_of"]
+__all__ = ["Frequencies", "Part", "Side", "check_blocks", "observed", "part_of"]

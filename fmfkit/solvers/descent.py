@@ -11,6 +11,7 @@ from abc import abstractmethod
 import attrs
 import numpy as np
 
+from fmfkit._kernels.cells import Gram, value
 from fmfkit._kernels.components import LossForm
 from fmfkit._kernels.library import team
 from fmfkit._kernels.side import Given, SideUpdate
@@ -20,7 +21,7 @@ from fmfkit.problem.strengths import Side
 from fmfkit.schedulers import checked_partition
 from fmfkit.training.records import Quantiles, RoundReport
 from fmfkit.training.state import State
-from fmfkit.typing import Reals
+from fmfkit.typing import Reals, SideName
 
 
 @attrs.define(eq=False)
@@ -34,6 +35,8 @@ class Workspace:
     sides do without."""
     scored: SideUpdate | None = None
     """The side for which ``score`` is up to date."""
+    grams: dict[SideName, Gram | None] = attrs.field(factory=dict)
+    """The sides as the term over all cells sees them, where they are up to date."""
 
     @property
     def sides(self) -> tuple[SideUpdate, SideUpdate]:
@@ -43,6 +46,12 @@ class Workspace:
     def other(self, mine: SideUpdate) -> SideUpdate:
         """Return the opposite side."""
         return self.target if mine is self.query else self.query
+
+    def gram(self, side: SideUpdate, threads: int) -> Gram | None:
+        """Return a side as the term over all cells sees it; None without such a term."""
+        if side.side.name not in self.grams:
+            self.grams[side.side.name] = side.gram(threads)
+        return self.grams[side.side.name]
 
 
 class CoordinateDescent(Solver):
@@ -89,18 +98,25 @@ class CoordinateDescent(Solver):
         loss = self._turn(state, workspace, workspace.target)
         if loss is None:
             loss = self._score(state, workspace, workspace.query)
+        query, target = (workspace.gram(side, state.threads) for side in workspace.sides)
+        cells = None if query is None or target is None else value(problem, query, target)
         embeddings = workspace.query.embedding, workspace.target.embedding
-        return RoundReport(loss=loss, eta=_eta(workspace), sigma=_sigma(state, workspace), embeddings=embeddings)
+        return RoundReport(
+            loss=loss, cells=cells, eta=_eta(workspace), sigma=_sigma(state, workspace), embeddings=embeddings
+        )
 
     def _turn(self, state: State, workspace: Workspace, mine: SideUpdate) -> float | None:
         """Update one side, embedding included; return the loss then, if it is known."""
         if mine.needs_scores and workspace.scored is not mine:
             self._score(state, workspace, mine)
         scored, workspace.scored = workspace.scored is mine, None
-        W, theirs = state.parameters(mine.side.name), workspace.other(mine).embedding
-        loss = mine.update(Given(W, theirs, workspace.score, state.threads, scored), self._partition(state, mine))
+        W, other = state.parameters(mine.side.name), workspace.other(mine)
+        gram = workspace.gram(other, state.threads)
+        given = Given(W, other.embedding, workspace.score, state.threads, scored, gram)
+        loss = mine.update(given, self._partition(state, mine))
         if loss is None:
             mine.embed(W, state.threads)
+        workspace.grams.pop(mine.side.name, None)
         return loss
 
     def _partition(self, state: State, mine: SideUpdate) -> Partition | None:

@@ -53,16 +53,17 @@ class Reference(Solver):
         parameters = {"query": state.P.astype(np.float64), "target": state.Q.astype(np.float64)}
         for side, other in (problem.sides, problem.sides[::-1]):
             V = embed(problem, other, parameters[other.name])
-            pairs = Observed.of(problem, side)
-            score = problem.offset + np.sum(embed(problem, side, parameters[side.name])[pairs.i] * V[pairs.j], axis=1)
             W = parameters[side.name]
+            U = embed(problem, side, W)
+            pairs = Observed.of(problem, side, U, V)
+            score = problem.offset + np.sum(U[pairs.i] * V[pairs.j], axis=1)
             if self.algorithm == 3 and self.panel > 1:
                 self._panel_side(problem, state, side, pairs, W, V, score)
                 state.parameters(side.name)[...] = W
                 continue
             sets = self._sets(self.scheduler, side, state)
             for column, slot, part in dimensions(problem, side):
-                v = V[pairs.j, slot]
+                v = V[:, slot]
                 if self.algorithm == 1:
                     algorithm_1(problem, pairs, dense(side.features), W, column, part, v, score)
                 elif self.algorithm == 2:
@@ -77,7 +78,14 @@ class Reference(Solver):
         return checked_partition(scheduler, side.features, state.round, state.rng(side.name)).sets
 
     def _panel_side(
-        self, problem: Problem, state: State, side: Side, pairs: Observed, W: Array, V: Array, score: Array
+        self,
+        problem: Problem,
+        state: State,
+        side: Side,
+        pairs: Observed,
+        W: Array,
+        V: Array,
+        score: Array,
     ) -> None:
         along = self.scheduler is None and all(cast(ElasticNet, part.regularizer).l1 == 0 for part in side.parts)
         if along:
@@ -88,22 +96,59 @@ class Reference(Solver):
 
 
 @attrs.frozen(eq=False)
+class Cells:
+    """The term over all cells, cell by cell; weights of zero where a problem has none."""
+
+    weight: Array
+    """(rows, their rows) the cell's weight."""
+    gap: Array
+    """(rows, their rows) its score less the cells' value."""
+
+    @classmethod
+    def of(cls, problem: Problem, side: Side, U: Array, V: Array) -> Cells:
+        """Take every cell, as the side being updated sees it."""
+        a, b = (one.cells for one in (problem.sides if side.name == "query" else problem.sides[::-1]))
+        if problem.cells is None or a is None or b is None:
+            return cls(np.zeros((len(U), len(V))), np.zeros((len(U), len(V))))
+        weight = problem.cells.weight * a.astype(np.float64)[:, None] * b.astype(np.float64)
+        return cls(weight, problem.offset - problem.cells.value + U @ V.T)
+
+    @property
+    def value(self) -> float:
+        """The term."""
+        return float(np.sum(self.weight * self.gap**2))
+
+    def sums(self, v: Array) -> tuple[Array, Array]:
+        """Return each row's gradient and curvature in a dimension."""
+        return (2 * self.weight * self.gap) @ v, 2 * self.weight @ v**2
+
+    def panel_sums(self, v: Array) -> tuple[Array, Array]:
+        """Return them in a panel of dimensions."""
+        return (2 * self.weight * self.gap) @ v, np.einsum("ij,jk,jl->ikl", 2 * self.weight, v, v)
+
+    def move(self, moved: Array, v: Array) -> None:
+        """Take up a change of the rows' embeddings in a dimension, or in a panel."""
+        self.gap[...] += np.outer(moved, v) if v.ndim == 1 else moved @ v.T
+
+
+@attrs.frozen(eq=False)
 class Observed:
-    """The pairs of a problem: row i of the side being updated, row j of the other, target y, weight."""
+    """The pairs of a problem: row i of the side being updated, row j of the other, target y, weight; and all cells."""
 
     i: NDArray[np.int64]
     j: NDArray[np.int32]
     y: Array
     weight: Array
+    cells: Cells
 
     @classmethod
-    def of(cls, problem: Problem, side: Side) -> Observed:
+    def of(cls, problem: Problem, side: Side, U: Array, V: Array) -> Observed:
         """List the pairs in the side's order."""
         pairs = side.pairs
         weight = np.ones(len(pairs)) if pairs.weight is None else pairs.weight.astype(np.float64)
-        return cls(
-            np.repeat(np.arange(pairs.rows), np.diff(pairs.ptr)), pairs.other, pairs.y.astype(np.float64), weight
-        )
+        i = np.repeat(np.arange(pairs.rows), np.diff(pairs.ptr))
+        cells = Cells.of(problem, side, U, V)
+        return cls(i, pairs.other, pairs.y.astype(np.float64), weight, cells)
 
 
 def algorithm_1(
@@ -111,19 +156,22 @@ def algorithm_1(
 ) -> None:
     """Update one dimension, a feature at a time, from sums over all pairs."""
     for s in range(X.shape[1]):
-        x_s = X[pairs.i, s]
+        x_s, v_j = X[pairs.i, s], v[pairs.j]
         g, h = bounded_derivatives(problem, pairs, score)
-        x, y = np.sum(g * v * x_s, keepdims=True), np.sum(h * v**2 * x_s**2, keepdims=True)
+        G, H = pairs.cells.sums(v)
+        x = np.sum(g * v_j * x_s, keepdims=True) + X[:, s] @ G
+        y = np.sum(h * v_j**2 * x_s**2, keepdims=True) + X[:, s] ** 2 @ H
         step = checked_step(part, x, y, W, column, slice(s, s + 1))
         W[s, column] += step[0]
-        score += x_s * step * v
+        score += x_s * step * v_j
+        pairs.cells.move(X[:, s] * step, v)
 
 
 def algorithm_2(
     problem: Problem, pairs: Observed, X: Array, W: Array, column: int, part: Part, v: Array, score: Array
 ) -> None:
     """Update one dimension, a feature at a time, from sums over instances: G and H stand for their pairs."""
-    G, H = instance_sums(problem, pairs, X.shape[0], v, score)
+    G, H = instance_sums(problem, pairs, v, score)
     moved = np.zeros(X.shape[0])
     for s in range(X.shape[1]):
         x, y = X[:, s : s + 1].T @ G, X[:, s : s + 1].T ** 2 @ H
@@ -131,7 +179,8 @@ def algorithm_2(
         W[s, column] += step[0]
         G += X[:, s] * step * H
         moved += X[:, s] * step
-    score += moved[pairs.i] * v
+    score += moved[pairs.i] * v[pairs.j]
+    pairs.cells.move(moved, v)
 
 
 def algorithm_3(
@@ -139,7 +188,7 @@ def algorithm_3(
     sets: list[NDArray[np.int32]],
 ) -> None:  # fmt: skip
     """Update one dimension, a set of features at a time, under the separable bound."""
-    G, H = instance_sums(problem, pairs, X.shape[0], v, score)
+    G, H = instance_sums(problem, pairs, v, score)
     moved = np.zeros(X.shape[0])
     for S in sets:
         X_S = X[:, S]
@@ -149,7 +198,8 @@ def algorithm_3(
         W[S, column] += step
         G += H * (X_S @ step)
         moved += X_S @ step
-    score += moved[pairs.i] * v
+    score += moved[pairs.i] * v[pairs.j]
+    pairs.cells.move(moved, v)
 
 
 def checked_step(part: Part, x: Array, y: Array, W: Array, column: int, which: Any) -> Array:
@@ -165,8 +215,8 @@ def strengths(part: Part) -> Array:
 
 
 def panel_side(
-    problem: Problem, side: Side, pairs: Observed, W: Array, V: Array, score: Array, sets: list[NDArray[np.int32]],
-    width: int, directions: int,
+    problem: Problem, side: Side, pairs: Observed, W: Array, V: Array, score: Array,
+    sets: list[NDArray[np.int32]], width: int, directions: int,
 ) -> None:  # fmt: skip
     """Update one side: the bias, a panel of one dimension, then the factors, by panels of ``width``."""
     X, own = dense(side.features), owned_features(side.features)
@@ -176,9 +226,10 @@ def panel_side(
         panels.insert(0, (slice(problem.rank, problem.rank + 1), side.bias))
     for K, part in panels:
         net, strength = cast(ElasticNet, part.regularizer), strengths(part)[:, K if part is side.factors else slice(1)]
-        v = V[pairs.j, K] if part is side.factors else np.ones((len(pairs.j), 1))
+        theirs = V[:, K] if part is side.factors else np.ones((len(V), 1))
+        v = theirs[pairs.j]
         g, h = derivatives(problem, pairs, score)
-        G, A = np.zeros((X.shape[0], v.shape[1])), np.zeros((X.shape[0], v.shape[1], v.shape[1]))
+        G, A = pairs.cells.panel_sums(theirs)
         np.add.at(G, pairs.i, g[:, None] * v)
         np.add.at(A, pairs.i, h[:, None, None] * v[:, :, None] * v[:, None, :])
         moved = np.zeros_like(G)
@@ -195,6 +246,7 @@ def panel_side(
             W[s, K] += step
             moved[i] += X[i, s] * step
         score += np.sum(moved[pairs.i] * v, axis=1)
+        pairs.cells.move(moved, theirs)
 
 
 def owned_features(features: Features) -> dict[int, int]:
@@ -282,11 +334,13 @@ def bounded_derivatives(problem: Problem, pairs: Observed, score: Array) -> tupl
     return pairs.weight * problem.loss.gradient(score, pairs.y), pairs.weight * problem.loss.beta
 
 
-def instance_sums(problem: Problem, pairs: Observed, rows: int, v: Array, score: Array) -> tuple[Array, Array]:
-    """Return G_i = Σ_j g_ij v_j and H_i = Σ_j h_ij v_j²."""
+def instance_sums(problem: Problem, pairs: Observed, v: Array, score: Array) -> tuple[Array, Array]:
+    """Return G_i = Σ_j g_ij v_j and H_i = Σ_j h_ij v_j², over pairs and cells."""
     g, h = bounded_derivatives(problem, pairs, score)
-    G, H = (np.bincount(pairs.i, weights=values, minlength=rows) for values in (g * v, h * v**2))
-    return G.astype(np.float64), H.astype(np.float64)
+    v_j, (G, H) = v[pairs.j], pairs.cells.sums(v)
+    np.add.at(G, pairs.i, g * v_j)
+    np.add.at(H, pairs.i, h * v_j**2)
+    return G, H
 
 
 def dense(features: Features) -> Array:
@@ -314,12 +368,13 @@ def dimensions(problem: Problem, side: Side) -> list[tuple[int, int, Part]]:
 
 
 def objective(problem: Problem, state: State | Any) -> float:
-    """Return loss plus penalty of a state, or of anything with P and Q."""
+    """Return loss plus cells plus penalty of a state, or of anything with P and Q."""
     P, Q = state.P.astype(np.float64), state.Q.astype(np.float64)
-    pairs = Observed.of(problem, problem.query)
     U, V = embed(problem, problem.query, P), embed(problem, problem.target, Q)
+    pairs = Observed.of(problem, problem.query, U, V)
     score = problem.offset + np.sum(U[pairs.i] * V[pairs.j], axis=1)
     total = float(np.sum(pairs.weight * problem.loss.value(score, pairs.y)))
+    total += pairs.cells.value
     for side, W in ((problem.query, P), (problem.target, Q)):
         for part in side.parts:
             total += float(np.sum(part.regularizer.penalty(W[:, part.columns], strengths(part))))

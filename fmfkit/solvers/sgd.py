@@ -36,9 +36,15 @@ class StochasticSolver(Solver):
     decay: float = attrs.field(default=1.0, converter=float, validator=[_rate, validators.le(1)])
 
     def refusals(self, problem: Problem) -> list[str]:
-        """Refuse penalties that grow with the dimension."""
+        """Refuse penalties that grow with the dimension, and a term over all cells."""
         grown = any((part.growth != 1).any() for side in problem.sides for part in side.parts)
-        return ["its penalty is the same in all dimensions: a penalty's growth must be 0"] if grown else []
+        reasons = ["its penalty is the same in all dimensions: a penalty's growth must be 0"] if grown else []
+        if problem.cells is not None:
+            reasons.append(
+                "it visits observed pairs only, and a term over all cells needs sums over all instances: "
+                "use a coordinate descent solver, such as 'panel', or draw negatives"
+            )
+        return reasons
 
     def prepare(self, problem: Problem, state: State) -> Any:
         """Find the penalty's share in each touch of a feature."""

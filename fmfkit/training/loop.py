@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import attrs
 import numpy as np
 
-from fmfkit._kernels import scoring
+from fmfkit._kernels import cells, scoring
 from fmfkit._kernels.library import resolve_threads
 from fmfkit.arguments import whole
 from fmfkit.errors import DivergedError, IncompatibleError, PluginContractError
@@ -98,11 +98,13 @@ class _Fit:
 
     def _note(self, report: RoundReport, seconds: float) -> str | None:
         """Write a round down and notify the callbacks; return why the fit should stop, if it should."""
-        embeddings, loss = report.embeddings, report.loss
-        if loss is None:
+        embeddings, loss, all_cells = report.embeddings, report.loss, report.cells
+        if loss is None or (all_cells is None and self.problem.cells is not None):
             embeddings = embeddings or scoring.embed_both(self.problem, self.state)
-            loss = scoring.loss_of(self.problem, *embeddings, self.state.threads)
-        record = _record(self.problem, self.state, loss, report, seconds)
+            loss = scoring.loss_of(self.problem, *embeddings, self.state.threads) if loss is None else loss
+            all_cells = cells.value_of(self.problem, *embeddings, self.state.threads)
+        report = attrs.evolve(report, loss=loss, cells=all_cells or 0.0)
+        record = _record(self.problem, self.state, report, seconds)
         if self.history:
             self.state.record = record
             _check_finite(self.solver, record)
@@ -127,7 +129,9 @@ def _initial_state(problem: Problem, init: State | Model | float, seed: int, thr
     return State.initial(problem, seed=seed, threads=threads, scale=float(init))
 
 
-def _record(problem: Problem, state: State, loss: float, report: RoundReport, seconds: float) -> RoundRecord:
+def _record(problem: Problem, state: State, report: RoundReport, seconds: float) -> RoundRecord:
+    assert report.loss is not None
+    assert report.cells is not None
     penalty = sum(
         scoring.penalty(part, state.parameters(side.name), state.threads)
         for side in problem.sides
@@ -136,7 +140,8 @@ def _record(problem: Problem, state: State, loss: float, report: RoundReport, se
     nonzero = np.count_nonzero(state.P) + np.count_nonzero(state.Q)
     return RoundRecord(
         round=state.round,
-        loss=loss,
+        loss=report.loss,
+        cells=report.cells,
         penalty=penalty,
         seconds=seconds,
         eta=report.eta,

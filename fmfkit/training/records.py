@@ -30,6 +30,8 @@ class RoundReport:
 
     loss: float | None = None
     """The weighted loss over all pairs after the round, offset included."""
+    cells: float | None = None
+    """The term over all cells, where the problem has one."""
     eta: Quantiles | None = None
     """The paper's eta without lambda, Σ H x² / Σ H |x| C: the share of a lone step that the sets left to features.
     Taken in the first dimension that a side updates: its bias, where it has one."""
@@ -47,6 +49,8 @@ class RoundRecord:
     round: int
     loss: float
     """The weighted loss over all pairs."""
+    cells: float = 0.0
+    """The term over all cells; 0 without one."""
     penalty: float
     """Ω(P) + Ω(Q), biases included."""
     seconds: float
@@ -58,8 +62,8 @@ class RoundRecord:
 
     @property
     def objective(self) -> float:
-        """Loss plus penalty: what training lowers."""
-        return self.loss + self.penalty
+        """Loss plus cells plus penalty: what training lowers."""
+        return self.loss + self.cells + self.penalty
 
 
 __all__ = ["Quantiles", "RoundRecord", "RoundReport"]

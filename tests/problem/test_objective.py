@@ -20,7 +20,9 @@ def test_each_part_can_have_a_penalty_of_its_own():
     ("options", "message"),
     [
         ({"strengths": {"a": -2}}, "strengths: expected a finite number of at least 0"),
-        ({"scale": "none"}, "'scale' must be in"),
+        ({"scale": "none"}, "scale: expected 'observations', 'uniform', or an exponent"),
+        ({"scale": -0.5}, "scale: expected 'observations', 'uniform', or an exponent"),
+        ({"scale": True}, "scale: expected 'observations', 'uniform', or an exponent"),
         ({"growth": -1}, "growth: expected a finite number of at least 0"),
     ],
 )

@@ -26,6 +26,20 @@ def test_strength_uniform_is_one_and_blocks_multiply():
     np.testing.assert_allclose(stronger.query.factors.strength[part], 5 * plain.query.factors.strength[part])
 
 
+def test_a_number_as_scale_is_an_exponent_of_the_frequency():
+    X = sp.csr_array(np.array([[1.0, 2.0], [0.0, 3.0], [1.0, 0.0]]))  # the last query has no pair
+
+    def strength(scale):
+        penalty = Penalty(scale=scale)
+        problem = Problem.from_coo([0, 0, 1], [0, 1, 1], [1, 2, 3], X=X, rank=1, dtype="float64", penalty=penalty)
+        return problem.query.factors.strength
+
+    often, mean = np.array([1 + 2.0, 1 + 2 * 4 + 9.0]), 1 + 1.5
+    np.testing.assert_allclose(strength(0.5), mean * np.sqrt(often / mean))
+    np.testing.assert_allclose(strength(0), [mean, mean])
+    np.testing.assert_allclose(strength(1), strength("observations"))
+
+
 def test_small_weights_beside_huge_ones_keep_their_rows_totals():
     problem = Problem.from_coo([0, 1, 2], [0, 1, 2], [1, 2, 3], rank=1, weight=[1e20, 1, 1])
     np.testing.assert_array_equal(problem.query.factors.strength, np.array([1e20, 2, 2], np.float32))

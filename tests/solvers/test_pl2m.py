@@ -47,7 +47,16 @@ def test_singleton_sets_make_pl2m_l2m_where_columns_are_cut(dtype):
 @few
 @given(
     case=cases(
-        plain=True, loss="square", dtype="float64", weights=False, query_bias=False, target_bias=False, l1=0.0, l2=0.1
+        plain=True,
+        loss="square",
+        dtype="float64",
+        weights=False,
+        query_bias=False,
+        target_bias=False,
+        l1=0.0,
+        l2=0.1,
+        cells="none",
+        scale="observations",
     ),
     size=sizes,
 )

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from fmfkit import Penalty, Problem, regularizers
+from fmfkit import AllCells, Penalty, Problem, regularizers
 
 few = settings(max_examples=int(os.environ.get("FMFKIT_EXAMPLES", "40")), deadline=None)
 """How many random problems a property is tried on; slow builds of the kernels ask for fewer."""
@@ -39,8 +39,10 @@ class Case:
     target_bias: bool = True
     l1: float = 0.0
     l2: float = 0.1
-    scale: str = "observations"
+    scale: str | float = "observations"
     growth: float = 0.0
+    cells: str = "none"
+    """A term over all cells: "none", "plain", or "weighed" with weights of rows, a value, and an offset of its own."""
     dtype: str = "float64"
 
     def build(self, **changes: object) -> Problem:
@@ -60,8 +62,17 @@ class Case:
             "target_bias": self.target_bias,
             "dtype": self.dtype,
             "penalty": self.penalty(),
+            **self._cells(rng),
         }
         return Problem.from_coo(i, j, y, **{**options, **changes})
+
+    def _cells(self, rng: np.random.Generator) -> dict[str, object]:
+        if self.cells == "none":
+            return {}
+        if self.cells == "plain":
+            return {"cells": AllCells(0.3)}
+        a, b = (rng.choice([0.0, 0.5, 1.0, 2.0], rows) for rows in (self.queries, self.targets))
+        return {"cells": AllCells(weight=0.2, value=-0.4, queries=a, targets=b), "offset": 0.3}
 
     def penalty(self, regularizer: object = None) -> Penalty:
         """The penalty of the case, with a regularizer of its own or another."""
@@ -102,8 +113,9 @@ def cases(**fixed: object) -> st.SearchStrategy[Case]:
         "target_bias": st.booleans(),
         "l1": st.sampled_from([0.0, 0.01, 0.3]),
         "l2": st.sampled_from([0.0, 0.1, 2.0]),
-        "scale": st.sampled_from(["observations", "uniform"]),
+        "scale": st.sampled_from(["observations", "uniform", 0.5]),
         "growth": st.sampled_from([0.0, 0.7]),
+        "cells": st.sampled_from(["none", "plain", "weighed"]),
         "dtype": st.sampled_from(["float32", "float64"]),
     }
     return st.builds(Case, **{**free, **{name: st.just(value) for name, value in fixed.items()}})

@@ -27,6 +27,7 @@ typedef struct {
     panel_findings *found;
     int64_t column;     /* of the parameters: the panel's first */
     int64_t size;       /* dimensions that it has */
+    int64_t group;      /* its number in the order of the updates */
     const REAL *growth; /* (PANEL) */
     refresh scores;
 } panel;
@@ -36,6 +37,7 @@ static inline void choose_panel(panel *o, int64_t column) {
     o->penalty = column < 0 ? &o->side->bias : &o->side->factors;
     o->column = column < 0 ? o->side->rank : column;
     o->size = column < 0 ? 1 : smaller(o->side->rank - column, PANEL);
+    o->group = column < 0 ? 0 : column / PANEL + (o->side->bias_slot >= 0);
     o->growth = (const REAL *)o->penalty->growth + (column < 0 ? 0 : column);
 }
 

@@ -94,6 +94,14 @@ static void write_view(const panel *o, int64_t i) {
     }
 }
 
+/* Rows' embeddings brought up to date with the panel before, where there was one. */
+static void carry_moves(const panel *o, range rows) {
+    panel before = *o;
+    if (o->scores != MOVE_BIAS && o->scores != MOVE_PANEL) return;
+    choose_panel(&before, o->scores == MOVE_BIAS ? -1 : o->column - PANEL);
+    for (int64_t i = rows.from; i < rows.to; i++) move_embedding(&before, i, row_of(o->scratch->move, i));
+}
+
 static void panel_pass(void *context, int64_t c, int thread) {
     const panel *o = context;
     const fmf_panel *scratch = o->scratch;
@@ -104,6 +112,12 @@ static void panel_pass(void *context, int64_t c, int thread) {
     memset(matrix_of(scratch->A, rows.from), 0, count * ROOM * sizeof(REAL));
     if (is_plain(o->side) || (is_bias(o) && o->side->loss.code != FMF_NATIVE)) sums_by_rows(o, rows, g, h);
     else sums_by_batches(o, rows, g, h);
+    if (o->side->cells.weight) {
+        carry_moves(o, rows);
+        for (int64_t i = rows.from; i < rows.to; i++) {
+            add_panel_cells(o, i, row_of(scratch->G, i), matrix_of(scratch->A, i));
+        }
+    }
     memset(row_of(scratch->move, rows.from), 0, count * PANEL * sizeof(REAL));
     for (int64_t i = rows.from; !scratch->directions && i < rows.to; i++) write_view(o, i);
 }

@@ -66,6 +66,15 @@ static void line_sums(const row_update *r, int64_t from, int64_t n, const REAL *
     }
 }
 
+/* The step of the row's own feature, the term over all cells taken in; returns whether there is one. */
+static inline int row_step(const row_update *r, REAL *G, REAL *A, REAL *move) {
+    if (!r->o.side->cells.weight) return own_step(&r->o, r->i, G, A, move);
+    add_panel_cells(&r->o, r->i, G, A);
+    const int moved = own_step(&r->o, r->i, G, A, move);
+    if (moved) move_embedding(&r->o, r->i, move);
+    return moved;
+}
+
 /* The row's bias: a dimension in which all V_j are 1. */
 static void row_bias(row_update *r) {
     REAL sums[2] = {0}, G[PANEL] = {0}, A[ROOM] = {0}, move[PANEL] = {0};
@@ -73,7 +82,7 @@ static void row_bias(row_update *r) {
     bias_sums(r->o.side, r->at, r->n, r->score, r->g, r->h, sums);
     G[0] = sums[0];
     A[0] = sums[1];
-    if (!own_step(&r->o, r->i, G, A, move)) return;
+    if (!row_step(r, G, A, move)) return;
     for (int64_t t = 0; t < r->n; t++) r->score[t] += move[0];
 }
 
@@ -100,7 +109,7 @@ static void row_panel(row_update *r, const REAL *there, int64_t room) {
         line_sums(r, some.from, some.to - some.from, r->lines, G, A);
     }
     if (is_plain(r->o.side)) double_sums(G, A, 1);
-    if (!own_step(&r->o, r->i, G, A, move)) return;
+    if (!row_step(r, G, A, move)) return;
     if (there) move_scores(there, r->n, move, r->score);
     for (int64_t p = 0; p < pieces; p++) {
         const range some = portion(r->n, room, p);

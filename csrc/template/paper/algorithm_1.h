@@ -82,7 +82,21 @@ static void touched_sums(const dimension *o, int64_t s, double *sums) {
     if (!h) sums[1] *= o->side->loss.beta;
 }
 
-/* Brings the scores of all touched pairs up to date with a step. */
+/* What the term over all cells adds to them. */
+static void touched_cells(const dimension *o, int64_t s, double *sums) {
+    const fmf_features *X = &o->side->features;
+    const REAL *weight = o->side->cells.weight;
+    for (int64_t e = X->col_ptr[s]; e < X->col_ptr[s + 1]; e++) {
+        const int64_t i = X->col_index[e];
+        const double x = (double)((const REAL *)X->col_value)[e];
+        REAL gradient, curvature;
+        cell_sums(o->side, i, o->number, &gradient, &curvature);
+        sums[0] += (double)(weight[i] * gradient) * x;
+        sums[1] += (double)(weight[i] * curvature) * x * x;
+    }
+}
+
+/* Brings the scores of all touched pairs up to date with a step, and the embeddings for the term over all cells. */
 static void move_touched(const dimension *o, int64_t s, REAL delta) {
     const fmf_pairs *pairs = &o->side->pairs;
     const fmf_features *X = &o->side->features;
@@ -92,6 +106,7 @@ static void move_touched(const dimension *o, int64_t s, REAL delta) {
         const int64_t i = X->col_index[e];
         const REAL moved = x[e] * delta;
         for (int64_t t = pairs->ptr[i]; t < pairs->ptr[i + 1]; t++) score[t] += moved * V[pairs->other[t] * o->side->stride];
+        if (o->side->cells.weight) ((REAL *)o->side->mine)[i * o->side->stride + o->slot] += moved;
     }
 }
 
@@ -102,6 +117,7 @@ static void naive(const fmf_side *side, const fmf_dimension *scratch) {
         for (int64_t s = 0; s < side->features.cols; s++) {
             double sums[2];
             touched_sums(&o, s, sums);
+            if (side->cells.weight) touched_cells(&o, s, sums);
             const REAL delta = take_step(&o, s, (REAL)sums[0], (REAL)sums[1]);
             if (delta != 0) move_touched(&o, s, delta);
         }

@@ -6,6 +6,7 @@ typedef struct {
     const fmf_dimension *scratch;
     const fmf_penalty *penalty;
     int64_t column; /* of the parameters */
+    int64_t number; /* in the order of the updates */
     int64_t slot;   /* of the embeddings */
     int64_t before; /* slot of the dimension updated before, or -1 */
     REAL growth;    /* of strengths in this dimension */
@@ -23,6 +24,7 @@ static inline int64_t slot_of(const fmf_side *side, int64_t number) {
 static inline void choose_dimension(dimension *o, int64_t number) {
     const int bias = o->side->bias_slot >= 0 && number == 0;
     o->penalty = bias ? &o->side->bias : &o->side->factors;
+    o->number = number;
     o->slot = slot_of(o->side, number);
     o->column = bias ? o->side->rank : o->slot;
     o->before = number ? slot_of(o->side, number - 1) : -1;

@@ -100,6 +100,19 @@ static void chunk_by_batches(const dimension *o, range rows, REAL *g, REAL *h) {
     }
 }
 
+/* What the term over all cells adds to rows, whose embeddings are first brought up to date with the dimension before. */
+static void add_cells(const dimension *o, range rows) {
+    const REAL *weight = o->side->cells.weight, *step = o->scratch->step;
+    REAL *GH = o->scratch->GH, *U = o->side->mine;
+    for (int64_t i = rows.from; i < rows.to; i++) {
+        REAL gradient, curvature;
+        if (o->before >= 0) U[i * o->side->stride + o->before] += step[i];
+        cell_sums(o->side, i, o->number, &gradient, &curvature);
+        GH[2 * i] += weight[i] * gradient;
+        GH[2 * i + 1] += weight[i] * curvature;
+    }
+}
+
 static void pass_over_chunk(void *context, int64_t c, int thread) {
     const dimension *o = context;
     const fmf_pairs *pairs = &o->side->pairs;
@@ -118,6 +131,7 @@ static void pass_over_chunk(void *context, int64_t c, int thread) {
     }
     for (int64_t i = rows.from; i < rows.to; i++) {
         if (loss->beta >= 0) GH[2 * i + 1] *= (REAL)loss->beta;
-        step[i] = 0;
     }
+    if (o->side->cells.weight) add_cells(o, rows);
+    memset(step + rows.from, 0, (size_t)(rows.to - rows.from) * sizeof *step);
 }
