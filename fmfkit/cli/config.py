@@ -16,6 +16,7 @@ from cattrs.v import format_exception
 
 from fmfkit.data.blocks import KINDS, Block
 from fmfkit.data.dataset import Dataset
+from fmfkit.data.roles import Duplicates
 from fmfkit.data.sides import SideTable
 from fmfkit.errors import ConfigError
 from fmfkit.recommend import kinds
@@ -51,7 +52,7 @@ class DataConfig:
     weight: str | None = None
     time: str | None = None
     history: bool = False
-    duplicates: Literal["error", "last", "mean"] = "error"
+    duplicates: Duplicates = "auto"
 
     def dataset(self) -> Dataset:
         """Read the data."""

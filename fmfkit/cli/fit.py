@@ -17,6 +17,7 @@ import click
 from fmfkit.cli.common import existing, friendly, metrics_line
 from fmfkit.cli.config import DataConfig, FitConfig, read_config
 from fmfkit.cli.options import flag_of, given_options, settings_options
+from fmfkit.data.roles import DUPLICATES
 from fmfkit.data.splits import SPLITS
 from fmfkit.recommend.fmf import FMF
 from fmfkit.recommend.recipe import Outcome, Recipe
@@ -43,10 +44,11 @@ SHARE = click.FloatRange(0, 1, max_open=True)
 @click.option("--history/--no-history", help="Give queries the targets they are paired with as features (SVD++).")
 @click.option(
     "--duplicates",
-    default="error",
+    default="auto",
     show_default=True,
-    type=click.Choice(["error", "last", "mean"]),
-    help="What to do with a pair that occurs twice.",
+    type=click.Choice(DUPLICATES),
+    help="What to do with a pair that occurs twice; auto counts it twice, as a weight, where there are no ratings or "
+    "all are equal, and is an error otherwise.",
 )
 @settings_options
 @click.option(

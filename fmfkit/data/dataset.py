@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from fmfkit.data import sampling, splits
 from fmfkit.data.report import Report, report
-from fmfkit.data.roles import find_roles, with_numbers, without_duplicates
+from fmfkit.data.roles import Duplicates, Once, find_roles, with_numbers, without_duplicates
 from fmfkit.data.sides import Attributes, SideTable, describe_side
 from fmfkit.data.tables import Source, read_table, require
 from fmfkit.errors import DataError
@@ -44,6 +44,8 @@ class Dataset:
     """Which pairs were drawn by ``with_negatives``."""
     history: bool = False
     """Whether queries have the targets that they are paired with as features (SVD++): 1/√n for each of n."""
+    counted: int = 0
+    """How many rows of the table repeated a pair, and became weights."""
 
     @classmethod
     def of(
@@ -58,7 +60,7 @@ class Dataset:
         queries: SideTable | Source | None = None,
         targets: SideTable | Source | None = None,
         history: bool = False,
-        duplicates: Literal["error", "last", "mean"] = "error",
+        duplicates: Duplicates = "auto",
     ) -> Dataset:
         """Build a data set.
 
@@ -75,7 +77,9 @@ class Dataset:
                 columns become which features.
             targets: what describes the targets.
             history: whether queries have the targets that they are paired with, in training, as features (SVD++).
-            duplicates: a pair that occurs twice: "error", keep the "last", or take the "mean" of ratings and weights.
+            duplicates: a pair that occurs twice: "error", keep the "last", take the "mean" of ratings and weights, or
+                "count": its weight is how often it occurs, or the sum of its weights. "auto" counts where there are no
+                ratings, or all are one number above 0, and is an error otherwise.
         """
         frame = read_table(pairs, "pairs")
         named = {"query": query, "target": target, "rating": rating, "weight": weight, "time": time}
@@ -86,9 +90,14 @@ class Dataset:
             name = str(roles[role])
             sides[role], rows = describe_side(role, frame[name], SideTable.of(given))
             frame = frame.with_columns(pl.Series(name, rows))
-        frame = without_duplicates(frame, roles, duplicates, {role: side.ids for role, side in sides.items()})
+        once = without_duplicates(frame, roles, duplicates, {role: side.ids for role, side in sides.items()})
         return cls(
-            **_columns(frame, roles), queries=sides["query"], targets=sides["target"], columns=roles, history=history
+            **_columns(once),
+            queries=sides["query"],
+            targets=sides["target"],
+            columns=roles,
+            history=history,
+            counted=once.counted,
         )
 
     def with_pairs(self, source: Source, *, ratings: bool = True) -> Dataset:
@@ -110,8 +119,8 @@ class Dataset:
         for role, what in (("query", "pairs, queries"), ("target", "pairs, targets")):
             name = str(roles[role])
             frame = frame.with_columns(pl.Series(name, ids[role].known_rows(frame[name], what)))
-        frame = without_duplicates(frame, roles, "last", ids)
-        return attrs.evolve(self, **_columns(frame, roles), sampled=None)
+        once = without_duplicates(frame, roles, "last", ids)
+        return attrs.evolve(self, **_columns(once), sampled=None, counted=0)
 
     def __len__(self) -> int:
         """Return the number of pairs."""
@@ -233,11 +242,11 @@ class Dataset:
         return self._split(splits.cold(rows, share, seed), "split_cold")
 
 
-def _columns(frame: pl.DataFrame, roles: Mapping[str, str | None]) -> dict[str, Any]:
+def _columns(once: Once) -> dict[str, Any]:
     """Return the arrays of a data set."""
-    arrays = {role: frame[column].to_numpy() if column else None for role, column in roles.items()}
+    arrays = {role: once.frame[column].to_numpy() if column else None for role, column in once.roles.items()}
     rating = arrays.pop("rating")
-    return arrays | {"y": np.ones(frame.height) if rating is None else rating}
+    return arrays | {"y": np.ones(once.frame.height) if rating is None else rating}
 
 
 __all__ = ["Dataset"]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Literal, get_args
 
+import attrs
 import polars as pl
 
 from fmfkit.data.ids import Ids
+from fmfkit.data.positives import all_positive
 from fmfkit.data.tables import require
 from fmfkit.errors import DataError
 
@@ -67,31 +70,86 @@ def with_numbers(frame: pl.DataFrame, roles: Mapping[str, str | None]) -> pl.Dat
     return frame
 
 
+Duplicates = Literal["auto", "error", "last", "mean", "count"]
+"""What becomes of a pair that occurs twice."""
+DUPLICATES: tuple[Duplicates, ...] = get_args(Duplicates)
+
+
+@attrs.frozen(eq=False)
+class Once:
+    """A table in which each pair occurs once."""
+
+    frame: pl.DataFrame
+    roles: Mapping[str, str | None]
+    counted: int = 0
+    """How many rows repeated a pair, and became weights."""
+
+
 def without_duplicates(
-    frame: pl.DataFrame, roles: Mapping[str, str | None], duplicates: str, sides: Mapping[str, Ids]
-) -> pl.DataFrame:
+    frame: pl.DataFrame, roles: Mapping[str, str | None], duplicates: Duplicates, sides: Mapping[str, Ids]
+) -> Once:
     """Return the table of pairs, given by row numbers, with each pair once."""
-    if duplicates not in ("error", "last", "mean"):
-        raise ValueError(f"duplicates: expected 'error', 'last' or 'mean', got {duplicates!r}")
+    if duplicates not in DUPLICATES:
+        raise ValueError(f"duplicates: expected one of {list(DUPLICATES)}, got {duplicates!r}")
     query, target = str(roles["query"]), str(roles["target"])
     key = frame.select(pl.col(query).cast(pl.Int64) * len(sides["target"]) + pl.col(target)).to_series()
     twice = len(key) - key.n_unique()
     if not twice:
-        return frame
+        return Once(frame, roles)
+    if duplicates == "auto":
+        rating = roles["rating"]
+        duplicates = "count" if rating is None or all_positive(frame[rating].to_numpy()) else "error"
     if duplicates == "error":
         row = frame.row(int(key.is_duplicated().arg_max() or 0), named=True)
         example = " with ".join(
             f"{name} {sides[role].at([row[name]])[0]!r}" for role, name in (("query", query), ("target", target))
         )
         raise DataError(
-            f"pairs: {twice} rows repeat a pair, such as {example}; pass duplicates='last' or 'mean', or --duplicates"
+            f"pairs: {twice} rows repeat a pair, such as {example}; pass duplicates='last', 'mean' or 'count', or "
+            "--duplicates"
         )
     if duplicates == "last":
-        return frame.unique([query, target], keep="last", maintain_order=True)
-    numbers = [str(roles[role]) for role in ("rating", "weight") if roles[role]]
-    return frame.group_by([query, target], maintain_order=True).agg(
-        pl.col(numbers).mean(), pl.exclude(query, target, *numbers).last()
-    )
+        return Once(frame.unique([query, target], keep="last", maintain_order=True), roles)
+    if duplicates == "mean":
+        return Once(_merged(frame, roles, pl.Expr.mean), roles)
+    return _counted(frame, roles, twice)
 
 
-__all__ = ["ROLES", "find_roles", "with_numbers", "without_duplicates"]
+def _counted(frame: pl.DataFrame, roles: Mapping[str, str | None], twice: int) -> Once:
+    """Return each pair once; its weight is how often it occurs, or the sum of its weights."""
+    rating, weight = roles["rating"], roles["weight"]
+    if rating is not None and (wrong := int((frame[rating] <= 0).sum())):
+        raise DataError(
+            f"pairs: duplicates='count' counts positives, but {wrong} values of {rating!r}, the rating, are 0 or less; "
+            "leave these rows out, or pass duplicates='last' or 'mean', or --duplicates"
+        )
+    if weight is None:
+        weight = "_".join([*frame.columns, "count"])  # no column is called so: it is longer than all
+        frame = frame.with_columns(pl.lit(1.0).alias(weight))
+    roles = {**roles, "weight": weight}
+    return Once(_merged(frame, roles, pl.Expr.sum), roles, twice)
+
+
+def _merged(
+    frame: pl.DataFrame, roles: Mapping[str, str | None], of_weights: Callable[[pl.Expr], pl.Expr]
+) -> pl.DataFrame:
+    """Return each pair once, with the mean of its ratings."""
+    pair, made = [str(roles["query"]), str(roles["target"])], []
+    if rating := roles["rating"]:
+        ratings = pl.col(rating)
+        made.append(ratings.mean().clip(ratings.min(), ratings.max()))  # the mean of equal numbers is that number
+    if weight := roles["weight"]:
+        made.append(of_weights(pl.col(weight)))
+    others = pl.exclude(*pair, *(name for name in (rating, weight) if name))
+    return frame.group_by(pair, maintain_order=True).agg(*made, others.last())
+
+
+__all__ = [
+    "DUPLICATES",
+    "ROLES",
+    "Duplicates",
+    "Once",
+    "find_roles",
+    "with_numbers",
+    "without_duplicates",
+]

@@ -28,12 +28,57 @@ def test_duplicates_are_settled_as_asked():
     twice = {"user": ["a", "a", "b"], "item": [1, 1, 1], "rating": [1.0, 3.0, 5.0]}
     assert build(pairs=twice, duplicates="last").y.tolist() == [3, 5]
     assert build(pairs=twice, duplicates="mean").y.tolist() == [2, 5]
+    counted = build(pairs=twice, duplicates="count")
+    assert counted.y.tolist() == [2, 5]
+    assert counted.weight.tolist() == [2, 1]
+
+
+CLICKS = {"user": ["a", "b", "a", "a"], "item": [1, 1, 1, 2], "time": [1, 2, 3, 4]}
+"""User a clicked on item 1 twice."""
+
+
+@pytest.mark.parametrize("ratings", [{}, {"rating": [0.1] * 4}])  # three times 0.1, over three, is not 0.1
+@pytest.mark.parametrize("duplicates", ["auto", "count"])
+def test_repeated_positives_become_weights(ratings, duplicates):
+    thrice = {name: [*values, values[0]] for name, values in (CLICKS | ratings).items()}
+    data = build(pairs=thrice, duplicates=duplicates)
+    assert data.weight.tolist() == [3, 1, 1]
+    assert data.counted == 2
+    assert data.y.tolist() == ratings.get("rating", [1.0] * 3)[:3]
+    assert data.time.tolist() == [1, 2, 4]  # of the rows of a pair, that of the last
+    assert data.columns["weight"] is None  # further pairs need none
+    assert data.only(data.query == 0).counted == 2
+    more = data.with_pairs({"user": ["b"], "item": [1]} | {name: [1.0] for name in ratings})
+    assert (more.weight, more.counted) == (None, 0)
+
+
+def test_given_weights_of_repeated_positives_are_added_up():
+    data = build(pairs=CLICKS | {"weight": [0.5, 2, 3, 4]})
+    assert data.weight.tolist() == [3.5, 2, 4]
+    assert data.columns["weight"] == "weight"
+
+
+def test_positives_that_occur_once_have_no_weights():
+    data = build(pairs={name: values[1:] for name, values in CLICKS.items()})
+    assert data.weight is None
+    assert data.counted == 0
+
+
+@pytest.mark.parametrize("ratings", [[1.0, 1.0, 1.0, 2.0], [0.0] * 4, [-1.0] * 4])
+def test_repeated_ratings_are_an_error_unless_asked_for(ratings):
+    with pytest.raises(DataError, match=r"1 rows repeat a pair.*duplicates='last', 'mean' or 'count', or --duplicates"):
+        build(pairs=CLICKS | {"rating": ratings})
+
+
+def test_what_did_not_happen_is_not_counted():
+    with pytest.raises(DataError, match="2 values of 'rating', the rating, are 0 or less; leave these rows out"):
+        build(pairs=CLICKS | {"rating": [0.0, 1.0, 1.0, -1.0]}, duplicates="count")
 
 
 BAD = {
     "a missing column": ({"rating": "stars"}, "there is no column 'stars' for the rating; the columns are"),
     "a duplicate pair": (
-        {"pairs": {"user": [1, 1], "item": [2, 2]}},
+        {"pairs": {"user": [1, 1], "item": [2, 2]}, "duplicates": "error"},
         "1 rows repeat a pair, such as user 1 with item 2; pass duplicates=",
     ),
     "a rating that is no number": (
@@ -56,5 +101,5 @@ def test_columns_that_cannot_have_their_role_are_refused(what):
 
 
 def test_unknown_ways_to_settle_duplicates_are_refused():
-    with pytest.raises(ValueError, match="duplicates: expected 'error', 'last' or 'mean', got 'first'"):
+    with pytest.raises(ValueError, match=r"duplicates: expected one of \['auto', .* 'count'\], got 'first'"):
         build(duplicates="first")
