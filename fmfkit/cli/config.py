@@ -18,6 +18,7 @@ from fmfkit.data.blocks import KINDS, Block
 from fmfkit.data.dataset import Dataset
 from fmfkit.data.roles import Duplicates
 from fmfkit.data.sides import SideTable
+from fmfkit.data.splits import Split
 from fmfkit.errors import ConfigError
 from fmfkit.recommend import kinds
 from fmfkit.recommend.settings import metadata_of, names
@@ -66,7 +67,7 @@ class RecipeConfig:
     """What is held out, how settings and the round are chosen, what is measured, and where the model goes."""
 
     test: float = attrs.field(default=0.0, validator=[validators.ge(0), validators.lt(1)])
-    split: Literal["random", "time", "cold-target", "cold-query"] = "random"
+    split: Split = "random"
     validate: float | None = attrs.field(
         default=None, validator=validators.optional([validators.ge(0), validators.lt(1)])
     )

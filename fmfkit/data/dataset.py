@@ -211,22 +211,33 @@ class Dataset:
 
     def _split(self, test: splits.Mask, how: str) -> Halves:
         if not test.any() or test.all():
-            raise DataError(f"{how}: of {len(self)} pairs, {int(test.sum())} would be for testing; change the share")
+            raise DataError(
+                f"{how}: of {len(self)} pairs, {int(test.sum())} would be for testing; change the share, or the split"
+            )
         return self.only(~test), self.only(test)
 
     def split(self, how: splits.Split, share: float = 0.1, seed: int = 0) -> Halves:
-        """Return (training, test) by the name of a split: "random", "time", "cold-target" or "cold-query"."""
+        """Return (training, test) by the name of a split: one of ``splits.SPLITS``."""
         if how not in splits.SPLITS:
             raise ValueError(f"split: expected one of {list(splits.SPLITS)}, got {how!r}")
         if how == "time":
             return self.split_by_time(share)
         if how == "random":
             return self.split_random(share, seed)
+        if how == "per-query":
+            return self.split_per_query(share, seed)
         return self.split_cold("query" if how == "cold-query" else "target", share, seed)
 
     def split_random(self, share: float = 0.1, seed: int = 0) -> Halves:
         """Return (training, test): a random share of the pairs is for testing."""
         return self._split(splits.random(len(self), share, seed), "split_random")
+
+    def split_per_query(self, share: float = 0.1, seed: int = 0) -> Halves:
+        """Return (training, test): a random share of the pairs of each query is for testing; each keeps at least one.
+
+        All pairs together are split by about that share, less those of queries that have one pair.
+        """
+        return self._split(splits.per_query(self.query, share, seed), "split_per_query")
 
     def split_leave_out(self, k: int = 1, seed: int = 0) -> Halves:
         """Return (training, test): k random pairs of each query that has more than k are for testing."""

@@ -12,7 +12,7 @@ from fmfkit.errors import DataError
 from fmfkit.typing import SideName
 
 Mask = NDArray[np.bool_]
-Split = Literal["random", "time", "cold-target", "cold-query"]
+Split = Literal["random", "per-query", "time", "cold-target", "cold-query"]
 """How ``fmfkit fit`` holds pairs out."""
 SPLITS: tuple[Split, ...] = get_args(Split)
 
@@ -22,13 +22,32 @@ def random(count: int, share: float, seed: int) -> Mask:
     return np.asarray(np.random.default_rng(seed).random(count) < checked_share(share))
 
 
+def per_query(query: NDArray[np.int32], share: float, seed: int) -> Mask:
+    """A random share of the pairs of each query that has several, of which at least one stays."""
+    rng = np.random.default_rng(seed)
+    counts = np.bincount(query)
+    several = np.where(counts > 1, counts, 0)
+    order = rng.permutation(len(counts))
+    # numbers are rounded up or down such that all together are the share of all
+    until = np.floor(np.cumsum(checked_share(share) * several[order]) + rng.random())
+    wanted = np.empty_like(counts)
+    wanted[order] = np.diff(until, prepend=0)
+    return _some_of_each(query, np.minimum(wanted, np.maximum(counts - 1, 0)), rng)
+
+
 def leave_out(query: NDArray[np.int32], k: int, seed: int) -> Mask:
     """k random pairs of each query that has more than k."""
-    order = np.lexsort((np.random.default_rng(seed).random(len(query)), query))
+    wanted = np.where(np.bincount(query) > k, k, 0)
+    return _some_of_each(query, wanted, np.random.default_rng(seed))
+
+
+def _some_of_each(query: NDArray[np.int32], wanted: NDArray[np.int64], rng: np.random.Generator) -> Mask:
+    """As many random pairs of each query as wanted."""
+    order = np.lexsort((rng.random(len(query)), query))
     in_order = query[order]
     place = np.arange(len(query)) - np.searchsorted(in_order, in_order)
     test = np.zeros(len(query), bool)
-    test[order] = (place < k) & (np.bincount(query)[in_order] > k)
+    test[order] = place < wanted[in_order]
     return test
 
 
@@ -67,4 +86,4 @@ def checked_share(share: float) -> float:
     return share
 
 
-__all__ = ["SPLITS", "Mask", "Split", "cold", "latest", "leave_out", "random"]
+__all__ = ["SPLITS", "Mask", "Split", "cold", "latest", "leave_out", "per_query", "random"]

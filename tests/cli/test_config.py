@@ -95,7 +95,7 @@ def test_single_mistakes(tmp_path, text, message):
         ('[recipe]\nmetrics = "rmse"', "expected a list of str, got str 'rmse' @ config.recipe.metrics"),
         (
             '[recipe]\nsplit = "cold"',
-            "cold is none of ['random', 'time', 'cold-target', 'cold-query'] @ config.recipe.split",
+            "cold is none of ['random', 'per-query', 'time', 'cold-target', 'cold-query'] @ config.recipe.split",
         ),
         (
             "[data]\ntargets = {blocks = [{kind = 'tags'}]}",

@@ -29,6 +29,33 @@ def test_splits_take_what_they_say():
         assert train.shape == data.shape
 
 
+@pytest.mark.parametrize("share", [0.05, 0.1, 0.3, 0.9])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_split_per_query_takes_about_the_share_of_each_and_leaves_each_a_pair(share, seed):
+    rng = np.random.default_rng(seed)
+    counts = rng.integers(1, 12, 300)
+    query = rng.permutation(np.repeat(np.arange(300), counts))
+    data = build(pairs={"user": query, "item": rng.permutation(len(query))})
+    train, test = data.split_per_query(share, seed)
+    counts, kept, taken = (np.bincount(part.query, minlength=300) for part in (data, train, test))
+    np.testing.assert_array_equal(kept + taken, counts)
+    assert (kept > 0).all()
+    capped = (counts == 1) | (share * counts > counts - 1)
+    assert (np.abs(taken - share * counts)[~capped] < 1).all()
+    assert abs(taken.sum() - share * counts[counts > 1].sum()) <= 1 + capped.sum()
+    few = (share * counts < 1) & (counts > 1)
+    assert share > 0.3 or 0 < taken[few].sum() < few.sum()  # some of those that have few pairs, not always the same
+    again, other = data.split_per_query(share, seed)[1], data.split_per_query(share, seed + 1)[1]
+    np.testing.assert_array_equal(test.target, again.target)
+    assert not np.array_equal(test.target, other.target)
+
+
+def test_a_split_per_query_of_single_pairs_is_refused():
+    data = build(pairs={"user": range(50), "item": [0, 1] * 25})
+    with pytest.raises(DataError, match=r"split_per_query: of 50 pairs, 0 would be for testing; change .* the split"):
+        data.split_per_query(0.5)
+
+
 def test_a_split_by_time_needs_all_times():
     data = build(pairs={"user": [1, 2, 3], "item": [1, 2, 3], "time": [3.0, float("nan"), 1.0]})
     with pytest.raises(DataError, match="some pairs have no time"):
@@ -39,6 +66,7 @@ def test_splits_have_names():
     data = build()
     for how, same in (
         ("random", data.split_random(0.3, 1)),
+        ("per-query", data.split_per_query(0.3, 1)),
         ("time", data.split_by_time(0.3)),
         ("cold-target", data.split_cold("target", 0.3, 1)),
         ("cold-query", data.split_cold("query", 0.3, 1)),
