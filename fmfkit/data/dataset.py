@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from fmfkit.data import sampling, splits
+from fmfkit.data.positives import Recognised
 from fmfkit.data.report import Report, report
 from fmfkit.data.roles import Duplicates, Once, find_roles, with_numbers, without_duplicates
 from fmfkit.data.sides import Attributes, SideTable, describe_side
@@ -149,12 +150,13 @@ class Dataset:
         """The places of the pairs by query, then by target: the order in which ``Observations`` have them."""
         return np.lexsort((self.target, self.query))
 
-    def report(self, test: Dataset | None = None) -> Report:
+    def report(self, test: Dataset | None = None, recognised: Recognised | None = None) -> Report:
         """Return what the data holds, block by block, and warnings of usual mistakes; print it.
 
         ``test`` is the part that the model will be tested on: the report says whether training knows its pairs.
+        ``recognised`` is whether the data is taken as positives only; by default its values decide.
         """
-        return report(self, test)
+        return report(self, test, recognised)
 
     def only(self, which: NDArray[Any]) -> Dataset:
         """Return the data set with some of its pairs."""

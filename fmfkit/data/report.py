@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from fmfkit.data.blocks import Numeric, Precomputed
 from fmfkit.data.encoder import Encoder, SideEncoder
+from fmfkit.data.positives import Recognised, recognise
 
 if TYPE_CHECKING:
     from fmfkit.data.dataset import Dataset
@@ -44,17 +45,22 @@ class Report:
     cold_queries: int
     """Queries without a pair."""
     cold_targets: int
+    positives: bool
+    """Whether the pairs are taken as positives only."""
     ratings: tuple[float, float, float]
     """The least, the mean and the largest rating."""
     blocks: tuple[BlockReport, ...]
+    notes: tuple[str, ...]
+    """What was made of the pairs."""
     warnings: tuple[str, ...]
 
     def __str__(self) -> str:
         """Return it for people."""
         least, mean, most = self.ratings
+        values = "positives only" if self.positives else f"ratings {least:g} to {most:g}, mean {mean:.4g}"
         lines = [
             f"{self.pairs} pairs of {self.queries} queries ({self.cold_queries} without pairs) and "
-            f"{self.targets} targets ({self.cold_targets} without); ratings {least:g} to {most:g}, mean {mean:.4g}",
+            f"{self.targets} targets ({self.cold_targets} without); {values}",
             f"{'block':28} {'kind':12} {'features':>9} {'non-zeros':>10} {'density':>9} {'rows without':>13}",
         ]
         for block in self.blocks:
@@ -62,17 +68,21 @@ class Report:
                 f"{block.side + '.' + block.name:28} {block.kind:12} {block.features:9} {block.nonzeros:10} "
                 f"{block.density:9.2g} {block.without:13}"
             )
-        return "\n".join([*lines, *(f"warning: {warning}" for warning in self.warnings)])
+        return "\n".join([*lines, *self.notes, *(f"warning: {warning}" for warning in self.warnings)])
 
     __repr__ = __str__
 
 
-def report(data: Dataset, test: Dataset | None = None) -> Report:
+def report(data: Dataset, test: Dataset | None = None, recognised: Recognised | None = None) -> Report:
     """Look at a data set, and at the part that it will be tested on."""
+    known = recognise(data) if recognised is None else recognised
     encoder = Encoder.learn(data)
     sides = encoder.features(data)
     blocks: list[BlockReport] = []
-    warnings: list[str] = []
+    notes = [] if known.note is None else [known.note]
+    if data.counted:
+        notes.append(f"{data.counted:,} rows that repeat a pair became weights")
+    warnings: list[str] = [] if known.warning is None else [known.warning]
     for side, learnt, matrices in zip(("query", "target"), (encoder.queries, encoder.targets), sides, strict=True):
         kinds = {known.block.title: known.block.kind for known in learnt.blocks}
         for name, matrix in matrices.items():
@@ -87,8 +97,10 @@ def report(data: Dataset, test: Dataset | None = None) -> Report:
         targets=data.shape[1],
         cold_queries=data.shape[0] - len(met[0]),
         cold_targets=data.shape[1] - len(met[1]),
+        positives=known.positives,
         ratings=(float(data.y.min()), float(data.y.mean()), float(data.y.max())),
         blocks=tuple(blocks),
+        notes=tuple(notes),
         warnings=tuple(warnings),
     )
 
