@@ -15,9 +15,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from fmfkit.data.dataset import Dataset
+from fmfkit.data.positives import DataKind, all_positive
 from fmfkit.data.tables import read_table
 from fmfkit.errors import DataError
-from fmfkit.recommend.fmf import FMF
+from fmfkit.recommend.fmf import FMF, say, shows, trained
+from fmfkit.recommend.positives import settled
 from fmfkit.recommend.recommender import Recommender
 from fmfkit.recommend.settings import default_of, names
 
@@ -29,6 +31,8 @@ class _Pairs(BaseEstimator):  # type: ignore[misc]
     """What both estimators share. Parameters: those of ``FMF``, and ``queries``, ``targets`` and ``history``."""
 
     _loss = "square"
+    _data: DataKind = "auto"
+    """What the data is taken as, unless a parameter says so."""
 
     def __init__(self, **parameters: Any) -> None:
         """Keep the parameters, as scikit-learn wants it."""
@@ -44,7 +48,11 @@ class _Pairs(BaseEstimator):  # type: ignore[misc]
         return sorted([*names(), *DATA])
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, start: Recommender | None = None) -> None:
-        frame = _frame(X).with_columns(pl.Series("__y__", np.asarray(y, np.float64)))
+        values = np.asarray(y, np.float64)
+        frame = _frame(X).with_columns(pl.Series("__y__", values))
+        front = self._front()
+        taken = front.data if start is None else start.settings.data
+        counted = taken == "positives" or (taken == "auto" and all_positive(values))
         weight = None
         if sample_weight is not None:
             weight = "__weight__"
@@ -55,12 +63,22 @@ class _Pairs(BaseEstimator):  # type: ignore[misc]
             target=frame.columns[1],
             rating="__y__",
             weight=weight,
-            duplicates="mean",
+            duplicates="count" if counted else "mean",
             **{name: getattr(self, name) for name in DATA},
         )
-        front = FMF(**{name: getattr(self, name) for name in names()})
-        self.recommender_ = front.fit(data, start=start, progress=False)
+        settings, found = settled(front, data, start)
+        if self._data == "auto":
+            say(found, shown=shows(None))
+        self.recommender_ = trained(
+            settings, data, validate=None, metric=None, start=start, progress=False, callbacks=()
+        )
         self.n_features_in_ = 2
+
+    def _front(self) -> FMF:
+        """Return the settings; a parameter that is the default counts as not given."""
+        values = {name: getattr(self, name) for name in names()}
+        given = {name: value for name, value in values.items() if value != default_of(name)}
+        return FMF(**{"data": self._data} | given)
 
     def _predict(self, X: Any) -> NDArray[Any]:
         """Predict pairs; an id that training has not seen adds nothing: offset and the other side's bias count."""
@@ -84,7 +102,7 @@ def _frame(X: Any) -> pl.DataFrame:
 
 
 class FMFRegressor(RegressorMixin, _Pairs):  # type: ignore[misc]
-    """Feature-based matrix factorization of ratings."""
+    """Feature-based matrix factorization of ratings, or of positives only: y that are all one number above 0."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> FMFRegressor:
         """Train on pairs of ids, an n × 2 array or a frame of two columns, and their ratings."""
@@ -97,7 +115,7 @@ class FMFRegressor(RegressorMixin, _Pairs):  # type: ignore[misc]
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the ratings of pairs."""
+        """Return the ratings of pairs; of positives, scores to rank by."""
         return self._predict(X)
 
 
@@ -105,6 +123,7 @@ class FMFClassifier(ClassifierMixin, _Pairs):  # type: ignore[misc]
     """Feature-based matrix factorization for two classes."""
 
     _loss = "logistic"
+    _data = "ratings"
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> FMFClassifier:
         """Train on pairs of ids and the class of each."""

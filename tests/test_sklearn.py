@@ -154,6 +154,50 @@ def test_other_shapes_and_classes_are_refused(call, message):
         call()
 
 
+def test_a_regressor_takes_equal_y_as_positives_and_says_so(pairs, capsys, monkeypatch):
+    X, y = pairs
+    clicked = X[y > 0]
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    model = FMFRegressor(rank=4, rounds=3).fit(clicked, np.ones(len(clicked)))
+    assert f"all {len(clicked)} values are 1: taken as positives only" in capsys.readouterr().err
+    assert model.recommender_.settings.data == "positives"
+    assert model.predict(X).shape == (len(X),)
+    model.partial_fit(clicked[:9], np.full(9, 5.0))
+    assert model.recommender_.settings.data == "positives"
+    with pytest.raises(ValueError, match="data: the model to start from was trained on 'positives'"):
+        model.set_params(data="ratings").partial_fit(clicked, np.ones(len(clicked)))
+
+
+def test_a_regressor_counts_repeated_positives_and_takes_the_mean_of_repeated_ratings(pairs):
+    X, y = pairs
+    twice = np.concatenate([X, X[:100]])
+    model = FMFRegressor(rank=2, rounds=2).fit(twice, np.full(1600, 3.0), sample_weight=np.full(1600, 0.5))
+    assert np.bincount((2 * model.recommender_.weight).astype(int)).tolist() == [0, 1400, 100]
+    model = FMFRegressor(rank=2, rounds=2).fit(twice, np.append(y, y[:100] + 2))
+    assert model.recommender_.weight is None
+    assert model.recommender_.settings.data == "ratings"
+    assert model.recommender_.seen.sum() == pytest.approx(y.sum() + 100, rel=1e-4)
+
+
+def test_a_regressor_is_told_what_the_data_is(pairs):
+    X, y = pairs
+    with pytest.warns(UserWarning, match="nothing but this number can be learnt; use --positives or data='positives'"):
+        FMFRegressor(rank=2, rounds=1, data="ratings").fit(X, np.ones(len(X)))
+    with pytest.warns(UserWarning, match="1,500 distinct values, .* are all counted as positives"):
+        model = FMFRegressor(rank=2, rounds=1, data="positives").fit(X, np.abs(y))
+    assert model.recommender_.settings.data == "positives"
+
+
+def test_a_classifier_learns_classes_even_from_one_at_a_time(pairs):
+    X, y = pairs
+    labels = np.where(y > 0, "yes", "no")
+    likely = y > 0
+    model = FMFClassifier(rank=2, rounds=2).partial_fit(X[likely], labels[likely], classes=["no", "yes"])
+    assert model.recommender_.settings.data == "ratings"
+    model.partial_fit(X[~likely], labels[~likely])
+    assert set(model.predict(X)) == {"no", "yes"}
+
+
 def test_estimators_go_on_with_new_ids(pairs):
     X, y = pairs
     first = X[:, 0] < 40

@@ -55,11 +55,12 @@ class DataConfig:
     history: bool = False
     duplicates: Duplicates = "auto"
 
-    def dataset(self) -> Dataset:
+    def dataset(self, duplicates: Duplicates) -> Dataset:
         """Read the data."""
         names = [field.name for field in attrs.fields(DataConfig) if field.name not in ("pairs", "queries", "targets")]
         sides = {name: getattr(self, name).side_table() for name in ("queries", "targets")}
-        return Dataset.of(self.pairs, **{name: getattr(self, name) for name in names}, **sides)
+        given = {name: getattr(self, name) for name in names} | {"duplicates": duplicates}
+        return Dataset.of(self.pairs, **given, **sides)
 
 
 @attrs.frozen(kw_only=True)
@@ -67,7 +68,7 @@ class RecipeConfig:
     """What is held out, how settings and the round are chosen, what is measured, and where the model goes."""
 
     test: float = attrs.field(default=0.0, validator=[validators.ge(0), validators.lt(1)])
-    split: Split = "random"
+    split: Split | None = None
     validate: float | None = attrs.field(
         default=None, validator=validators.optional([validators.ge(0), validators.lt(1)])
     )
@@ -81,7 +82,7 @@ class RecipeConfig:
 def _text_type(name: str) -> Any:
     """Return the type that a setting has in a file."""
     kind = metadata_of(name)["kind"]
-    if isinstance(kind, kinds.Choice):
+    if isinstance(kind, kinds.Choice | kinds.Switch):
         return Literal[kind.options]
     types = {
         kinds.Whole: int,
@@ -120,6 +121,11 @@ class FitConfig:
     data: DataConfig
     model: ModelConfig = attrs.field(factory=ModelConfig)
     recipe: RecipeConfig = attrs.field(factory=RecipeConfig)
+
+    def dataset(self) -> Dataset:
+        """Read the data; repeated pairs are counted if the user says that they are positives."""
+        counted = self.data.duplicates == "auto" and self.settings.get("data") == "positives"
+        return self.data.dataset("count" if counted else self.data.duplicates)
 
     @property
     def settings(self) -> dict[str, Any]:

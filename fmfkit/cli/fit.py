@@ -16,13 +16,13 @@ import click
 
 from fmfkit.cli.common import existing, friendly, metrics_line
 from fmfkit.cli.config import DataConfig, FitConfig, read_config
-from fmfkit.cli.options import flag_of, given_options, settings_options
+from fmfkit.cli.options import given_options, settings_options, spelled
 from fmfkit.data.roles import DUPLICATES
 from fmfkit.data.splits import SPLITS
 from fmfkit.recommend.fmf import FMF
 from fmfkit.recommend.recipe import Outcome, Recipe
 from fmfkit.recommend.recommender import Recommender
-from fmfkit.recommend.settings import default_of, names
+from fmfkit.recommend.settings import names
 from fmfkit.recommend.tuning import Tuned
 from fmfkit.training.events import RoundEvent
 
@@ -75,7 +75,11 @@ SHARE = click.FloatRange(0, 1, max_open=True)
 @click.option(
     "--test", default=0.0, show_default=True, type=SHARE, help="Share to hold out and to measure the model on."
 )
-@click.option("--split", default="random", show_default=True, type=click.Choice(SPLITS), help="How to hold out.")
+@click.option(
+    "--split",
+    type=click.Choice(SPLITS),
+    help="How to hold out; per-query if the data has positives only, else random, if left out.",
+)
 @click.option("--choose-by", "metric", help="What chooses the round, and settings, such as rmse or ndcg@10.")
 @click.option("--metric", "metrics", multiple=True, help="What to measure on the test part; may be given again.")
 @click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON.")
@@ -95,7 +99,7 @@ def command(pairs: str, start: str | None, as_json: bool, **options: Any) -> Non
     out = config.recipe.out
     if not os.access(Path(out).absolute().parent, os.W_OK):
         raise OSError(f"--out {out}: there is no folder to write it to")
-    data = config.data.dataset()
+    data = config.dataset()
     with stop_after_round() as interrupted:
         outcome = recipe.run(
             data,
@@ -103,10 +107,10 @@ def command(pairs: str, start: str | None, as_json: bool, **options: Any) -> Non
             progress=True,
             callbacks=interrupted,
             on_report=lambda report: click.echo(report, err=True),
-            on_tuned=lambda tuned: click.echo(_found(tuned), err=True),
+            on_tuned=lambda tuned: click.echo(_found(tuned, recipe.settings), err=True),
             on_trained=lambda trained: trained.save(out),
         )
-    _show(outcome, out, config.recipe.split, as_json)
+    _show(outcome, out, as_json)
 
 
 def _config(pairs: str, given: dict[str, Any]) -> FitConfig:
@@ -135,26 +139,26 @@ def _recipe(config: FitConfig, earlier: Recommender | None) -> Recipe:
     return Recipe(settings=FMF(**config.settings), **options)
 
 
-def _found(tuned: Tuned) -> str:
-    """Return what a search found, in the words of the command line."""
+def _found(tuned: Tuned, asked: FMF) -> str:
+    """Return what a search found, in the words of the command line: what to add to what was asked for."""
     best = tuned.best
-    changed = [name for name in names() if name in best.given and name not in ("strengths", "rounds", "threads")]
+    changed = [name for name in names() if (getattr(best, name) or None) != (getattr(asked, name) or None)]
     told = [
-        f"{flag_of(name)} {getattr(best, name):.4g}"
-        for name in changed
-        if (isinstance(getattr(best, name), float) and getattr(best, name) != default_of(name))
-        or name in ("l2", "bias_l2")
+        spelled(name, getattr(best, name))
+        for name in names()
+        if name in ("l2", "bias_l2") or (name in changed and name not in ("data", "strengths", "rounds"))
     ]
     told += [f"--strength {name}={value:.4g}" for name, value in best.strengths.items()]
     told += [f"--rounds {best.rounds}", "--validate 0"]
     return f"{tuned.metric} {tuned.value:.4f} with {' '.join(told)}"
 
 
-def _show(outcome: Outcome, out: str, split: str, as_json: bool) -> None:
+def _show(outcome: Outcome, out: str, as_json: bool) -> None:
     """Print what became of it."""
     model = outcome.recommender.model
     told: dict[str, Any] = {
         "model": out,
+        "data": outcome.recommender.settings.data,
         "rounds": model.history[-1].round,
         "stopped": model.stopped,
         "objective": model.history[-1].objective,
@@ -164,7 +168,7 @@ def _show(outcome: Outcome, out: str, split: str, as_json: bool) -> None:
         return
     click.echo(f"{out}: {told['rounds']} rounds" + (f", {told['stopped']}" if told["stopped"] else ""))
     if outcome.test is not None:
-        click.echo(f"on {len(outcome.test)} held-out pairs ({split}): {metrics_line(outcome.metrics)}")
+        click.echo(f"on {len(outcome.test)} held-out pairs ({outcome.split}): {metrics_line(outcome.metrics)}")
 
 
 @contextmanager

@@ -20,6 +20,7 @@ def command(model: str, as_json: bool) -> None:
     trained = Recommender.load(model)
     inner = trained.model
     told: dict[str, Any] = {
+        "data": trained.settings.data,
         "rank": inner.rank,
         "loss": repr(inner.loss),
         "offset": inner.offset,
@@ -36,7 +37,7 @@ def command(model: str, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(told))
         return
-    for name in ("rank", "loss", "offset", "rounds", "objective", "stopped"):
+    for name in ("data", "rank", "loss", "offset", "rounds", "objective", "stopped"):
         click.echo(f"{name:12} {told[name]}")
     if trained.validation:
         click.echo(f"{trained.metric:12} {' '.join(f'{value:.4f}' for value in trained.validation)}  (validation)")

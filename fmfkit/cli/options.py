@@ -22,9 +22,21 @@ def settings_options(command: Command) -> Command:
     return command
 
 
-def flag_of(name: str) -> str:
-    """Return the option of a setting: that of strengths is given once for each block."""
-    return "--strength" if name == "strengths" else f"--{name.replace('_', '-')}"
+def flags_of(name: str) -> list[str]:
+    """Return the option of a setting, or its two flags; the option of strengths is given once for each block."""
+    kind, word = metadata_of(name)["kind"], name.replace("_", "-")
+    if isinstance(kind, kinds.Flag):
+        return [f"--{word}", f"--no-{word}"]
+    if isinstance(kind, kinds.Switch):
+        return [f"--{word}" for word in kind.words]
+    return ["--strength" if name == "strengths" else f"--{word}"]
+
+
+def spelled(name: str, value: Any) -> str:
+    """Return how a setting is given a number or a word on the command line."""
+    if isinstance(metadata_of(name)["kind"], kinds.Switch):
+        return f"--{value}"
+    return f"{flags_of(name)[0]} {value:.4g}" if isinstance(value, float) else f"{flags_of(name)[0]} {value}"
 
 
 def _option(name: str) -> Callable[[Command], Command]:
@@ -33,11 +45,11 @@ def _option(name: str) -> Callable[[Command], Command]:
     options: dict[str, Any] = {"help": about["help"]}
     if isinstance(kind, kinds.Factors):
         options |= {"multiple": True, "metavar": FACTORS}
-    elif isinstance(kind, kinds.Flag):
-        return click.option(f"{flag_of(name)}/--no-{name.replace('_', '-')}", name, help=about["help"])
-    else:
+    elif isinstance(kind, kinds.Switch):
+        options |= {"default": None}
+    elif not isinstance(kind, kinds.Flag):
         options |= {"type": _type(kind), "default": default, "show_default": default is not None}
-    return click.option(flag_of(name), name, **options)
+    return click.option("/".join(flags_of(name)), name, **options)
 
 
 def _type(kind: kinds.Kind) -> Any:
@@ -52,8 +64,12 @@ def given_options(options: dict[str, Any]) -> dict[str, Any]:
     """Return the options that stand on the command line, not those left at their defaults."""
     source = click.get_current_context().get_parameter_source
     given = {name: value for name, value in options.items() if source(name) is ParameterSource.COMMANDLINE}
-    if "strengths" in given:
-        given["strengths"] = _factors(given["strengths"])
+    for name in given.keys() & set(names()):
+        kind = metadata_of(name)["kind"]
+        if isinstance(kind, kinds.Factors):
+            given[name] = _factors(given[name])
+        elif isinstance(kind, kinds.Switch):
+            given[name] = kind.words[0 if given[name] else 1]
     return given
 
 
@@ -68,4 +84,4 @@ def _factors(given: tuple[str, ...]) -> dict[str, float]:
     return found
 
 
-__all__ = ["flag_of", "given_options", "settings_options"]
+__all__ = ["flags_of", "given_options", "settings_options", "spelled"]

@@ -8,6 +8,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from fmfkit.data.splits import Split
 from fmfkit.errors import DataError
 
 if TYPE_CHECKING:
@@ -49,6 +50,14 @@ def as_positives(data: Dataset) -> Dataset:
     return attrs.evolve(data, y=(data.y > 0).astype(np.float64))
 
 
+def usual_split(data: Dataset, *, positives: bool) -> Split:
+    """Return how pairs are held out unless asked for: of each query if they are positives, else at random.
+
+    Where no query has several pairs, none could be held out of each.
+    """
+    return "per-query" if positives and np.bincount(data.query).max() > 1 else "random"
+
+
 def _why(data: Dataset) -> str:
     if data.columns.get("rating") is None:
         return (
@@ -83,4 +92,4 @@ def _constant(y: NDArray[np.float64]) -> str:
     )
 
 
-__all__ = ["DataKind", "Recognised", "all_positive", "as_positives", "recognise"]
+__all__ = ["DataKind", "Recognised", "all_positive", "as_positives", "recognise", "usual_split"]

@@ -14,10 +14,12 @@ from numpy.typing import NDArray
 from fmfkit import metrics
 from fmfkit.arguments import suggestion, whole
 from fmfkit.data.dataset import Dataset
+from fmfkit.data.positives import all_positive, as_positives
 from fmfkit.interfaces import Loss
 from fmfkit.model.model import Model
 
-RANKING_DEPTH = 10
+POSITIVES = ("ndcg@10", "recall@20")
+"""The metrics of positives; the first decides."""
 
 
 @attrs.frozen(eq=False)
@@ -133,21 +135,28 @@ def _ranking_metric(name: str, function: Callable[[metrics.Ranking, int], float]
     return Metric(name, measure, larger=True, ranks=True, refusal=_nothing_relevant)
 
 
-def suitable_metrics(loss: Loss, y: NDArray[np.float64]) -> list[Metric]:
+def suitable_metrics(loss: Loss, y: NDArray[np.float64], *, positives: bool = False) -> list[Metric]:
     """Return the metrics that suit a loss and pairs with these y, the one that decides first.
 
-    Where all y are one positive number nothing but a ranking says how good a model is; else the loss's own metrics, of
-    those that can be measured.
+    For a model of positives, and where all y are one number above 0, nothing but a ranking says how good a model is;
+    else the loss's own metrics, of those that can be measured.
     """
-    if len(y) and y[0] > 0 and bool((y == y[0]).all()):
-        return [metric_of(f"{name}@{RANKING_DEPTH}") for name in ("ndcg", "map")]
+    if positives or all_positive(y):
+        return [metric_of(name) for name in POSITIVES]
     named = [metric_of(name) for name in loss.metrics]
     return [metric for metric in named if metric.refusal(y) is None] or [METRICS["rmse"]]
 
 
-def evaluate(model: Model, data: Dataset, chosen: Sequence[AnyMetric] | None, seen: Any) -> dict[str, float]:
-    """Return metrics of a model on the pairs of a data set with its row numbers, by name."""
-    wanted = suitable_metrics(model.loss, data.y) if chosen is None else [metric_of(metric) for metric in chosen]
+def evaluate(
+    model: Model, data: Dataset, chosen: Sequence[AnyMetric] | None, seen: Any, *, positives: bool = False
+) -> dict[str, float]:
+    """Return metrics of a model on the pairs of a data set with its row numbers, by name.
+
+    A model of ``positives`` is judged by whether y is above 0, whatever it is.
+    """
+    data = as_positives(data) if positives else data
+    suitable = suitable_metrics(model.loss, data.y, positives=positives)
+    wanted = suitable if chosen is None else [metric_of(metric) for metric in chosen]
     for metric in wanted:
         if (reason := metric.refusal(data.y)) is not None:
             raise ValueError(f"{metric.name}: {reason}")

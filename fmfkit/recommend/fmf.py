@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Sequence
 
 import attrs
 
 from fmfkit.data.dataset import Dataset
+from fmfkit.data.positives import Recognised
 from fmfkit.problem.problem import Problem
 from fmfkit.recommend.evaluation import Metric
+from fmfkit.recommend.positives import settled
 from fmfkit.recommend.prepared import Prepared
 from fmfkit.recommend.recommender import Recommender
 from fmfkit.recommend.settings import Settings
 from fmfkit.recommend.tuning import Tuned, search
-from fmfkit.recommend.warm_start import settings_for
 from fmfkit.training.callbacks import Progress
 from fmfkit.training.events import Callback
 
@@ -29,7 +31,8 @@ class FMF(Settings):
 
     def problem(self, data: Dataset) -> Problem:
         """Return the problem of a data set."""
-        return Prepared.of(data, None, self.seed, None).problem(self)
+        settings, _ = settled(self, data)
+        return Prepared.of(data, None, settings, None).problem(settings)
 
     def fit(
         self,
@@ -45,20 +48,22 @@ class FMF(Settings):
 
         Args:
             data: the training data.
-            validate: a data set with the same ids, or the share of ``data`` to set aside, at random, for choosing the
-                round; None trains all rounds on all data.
+            validate: a data set with the same ids, or the share of ``data`` to set aside for choosing the round, at
+                random, or of each query where the data has positives only; None trains all rounds on all data.
             metric: what decides on the validation part: "rmse", "mae", "log_loss", "auc", "ndcg@10", ..., or a
                 ``Metric``; by default what suits the loss and the data.
             start: a model to go on from. ``data`` has what is new: pairs, queries, targets, features. The pairs that
                 the model was trained on are remembered, but for those that ``data`` has too, and so are the features
-                of instances that ``data`` says nothing of. Settings that are not given are the model's; its loss and
-                its rank cannot be changed.
+                of instances that ``data`` says nothing of. Settings that are not given are the model's; its loss, its
+                rank and what its data was taken as cannot be changed.
             progress: whether to show it on stderr; by default if that is a terminal.
             callbacks: as for ``fmfkit.fit``.
         """
-        settings = self if start is None else type(self)(**settings_for(start, self))
-        shown = [Progress()] if shows(progress) else []
-        return Prepared.of(data, validate, settings.seed, start).fit(settings, metric, [*shown, *listed(callbacks)])
+        settings, found = settled(self, data, start)
+        say(found, shown=shows(progress))
+        return trained(
+            settings, data, validate=validate, metric=metric, start=start, progress=progress, callbacks=callbacks
+        )
 
     def tune(
         self,
@@ -84,9 +89,50 @@ class FMF(Settings):
             progress: as for ``fit``.
             callbacks: as for ``fit``; one that stops a fit ends the search.
         """
-        stream = sys.stderr if shows(progress) else None
-        prepared = Prepared.of(data, validate, self.seed, None)
-        return search(self, prepared, trials=trials, metric=metric, stream=stream, callbacks=listed(callbacks))
+        settings, found = settled(self, data)
+        say(found, shown=shows(progress))
+        return tuned(
+            settings, data, trials=trials, validate=validate, metric=metric, progress=progress, callbacks=callbacks
+        )
+
+
+def trained(
+    settings: FMF,
+    data: Dataset,
+    *,
+    validate: Dataset | float | None,
+    metric: str | Metric | None,
+    start: Recommender | None,
+    progress: bool | None,
+    callbacks: Callback | Sequence[Callback],
+) -> Recommender:
+    """Train with settings that are settled; see ``FMF.fit``."""
+    shown = [Progress()] if shows(progress) else []
+    return Prepared.of(data, validate, settings, start).fit(settings, metric, [*shown, *listed(callbacks)])
+
+
+def tuned(
+    settings: FMF,
+    data: Dataset,
+    *,
+    trials: int,
+    validate: Dataset | float,
+    metric: str | Metric | None,
+    progress: bool | None,
+    callbacks: Callback | Sequence[Callback],
+) -> Tuned:
+    """Search from settings that are settled; see ``FMF.tune``."""
+    stream = sys.stderr if shows(progress) else None
+    prepared = Prepared.of(data, validate, settings, None)
+    return search(settings, prepared, trials=trials, metric=metric, stream=stream, callbacks=listed(callbacks))
+
+
+def say(found: Recognised, *, shown: bool) -> None:
+    """Tell the caller's caller what data is taken as: what is probably a mistake always, the rest if it is shown."""
+    if found.note is not None and shown:
+        print(found.note, file=sys.stderr)
+    if found.warning is not None:
+        warnings.warn(found.warning, UserWarning, stacklevel=3)
 
 
 def shows(progress: bool | None) -> bool:

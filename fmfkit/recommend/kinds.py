@@ -32,9 +32,13 @@ class Real:
 
     least: float = 0.0
     most: float | None = None
+    optional: bool = False
+    """Whether None is allowed."""
 
     def check(self, name: str, value: Any) -> None:
         """Refuse any other value."""
+        if self.optional and value is None:
+            return
         if isinstance(value, bool) or not isinstance(value, int | float | np.number):
             raise TypeError(f"{name}: expected a number, got {value!r}")
         if not self.least <= value < np.inf or (self.most is not None and value > self.most):
@@ -65,6 +69,22 @@ class Flag:
 
 
 @attrs.frozen
+class Switch:
+    """One of two words, or "auto", which leaves it to the data; the command line has a flag for each word."""
+
+    words: tuple[str, str]
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """All values."""
+        return "auto", *self.words
+
+    def check(self, name: str, value: Any) -> None:
+        """Refuse any other value."""
+        Choice(self.options).check(name, value)
+
+
+@attrs.frozen
 class Component:
     """A component of a plugin, itself or by name; files and command lines have names only."""
 
@@ -89,6 +109,6 @@ class Factors:
             Real().check(f"{name}[{block!r}]", factor)
 
 
-Kind = Whole | Real | Choice | Flag | Component | Factors
+Kind = Whole | Real | Choice | Flag | Switch | Component | Factors
 
-__all__ = ["Choice", "Component", "Factors", "Flag", "Kind", "Real", "Whole"]
+__all__ = ["Choice", "Component", "Factors", "Flag", "Kind", "Real", "Switch", "Whole"]

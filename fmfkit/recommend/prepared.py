@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from fmfkit.data.dataset import Dataset
 from fmfkit.data.encoder import Encoder
+from fmfkit.data.positives import as_positives, usual_split
 from fmfkit.errors import DataError
 from fmfkit.model.model import Model
 from fmfkit.problem.objective import Objective, Penalties, Penalty
@@ -29,13 +30,17 @@ from fmfkit.training.records import RoundRecord
 from fmfkit.training.state import State
 
 
-def parts(data: Dataset, validate: Dataset | float | None, seed: int) -> tuple[Dataset, Dataset | None]:
-    """Return the training part, and the validation part: a data set with the same ids, or a share drawn at random."""
+def parts(data: Dataset, validate: Dataset | float | None, settings: Settings) -> tuple[Dataset, Dataset | None]:
+    """Return the training part, and the validation part: a data set with the same ids, or a share that is drawn."""
+    positives = settings.data == "positives"
+    data = as_positives(data) if positives else data
+    if validate is None:
+        return data, None
     if not isinstance(validate, Dataset):
-        return (data, None) if validate is None else data.split_random(float(validate), seed)
+        return data.split(usual_split(data, positives=positives), float(validate), settings.seed)
     if not (validate.queries.ids is data.queries.ids and validate.targets.ids is data.targets.ids):
         raise DataError("validate: expected a part of the same data, or data.with_pairs(...): its ids are others")
-    return data, validate
+    return data, as_positives(validate) if positives else validate
 
 
 def penalties(settings: Settings, encoder: Encoder) -> Penalties:
@@ -68,9 +73,11 @@ class Prepared:
     """The negatives that were drawn last: for which settings, laid out, and as data."""
 
     @classmethod
-    def of(cls, data: Dataset, validate: Dataset | float | None, seed: int, start: Recommender | None) -> Prepared:
-        """Encode and lay out."""
-        train, held_out = parts(data, validate, seed)
+    def of(
+        cls, data: Dataset, validate: Dataset | float | None, settings: Settings, start: Recommender | None
+    ) -> Prepared:
+        """Encode and lay out; of the settings only the seed counts, and what the data is taken as."""
+        train, held_out = parts(data, validate, settings)
         warm = None if start is None else WarmStart.of(start, train)
         if warm is not None:
             held_out = None if held_out is None else warm.moved(held_out)
@@ -112,12 +119,7 @@ class Prepared:
 
         Held-out pairs may be drawn like any other: to spare them would reveal which they are.
         """
-        objective = Objective(
-            rank=settings.rank,
-            loss=settings.loss,
-            penalty=penalties(settings, self.encoder),
-            offset=None if self.start is None else self.start.start.model.offset,
-        )
+        objective = self._objective(settings)
         if not settings.negatives:
             yield Problem(_balanced(settings, self.train, self.observations), objective)
             return
@@ -125,6 +127,16 @@ class Prepared:
             problem = Problem(self._with_negatives(settings, settings.seed + n), objective)
             objective = attrs.evolve(objective, offset=problem.offset)  # the same in all rounds
             yield problem
+
+    def _objective(self, settings: Settings) -> Objective:
+        if settings.cells:
+            raise ValueError("cells: no solver counts them yet; draw negatives: negatives=20, or --negatives 20")
+        return Objective(
+            rank=settings.rank,
+            loss=settings.loss,
+            penalty=penalties(settings, self.encoder),
+            offset=None if self.start is None else self.start.start.model.offset,
+        )
 
     def _with_negatives(self, settings: Settings, seed: int) -> Observations:
         """Return the pairs with negatives drawn, laid out; the same draws are laid out once."""
@@ -141,10 +153,12 @@ class Prepared:
         if self.held_out is None:
             return None
         held_out, seen = self.held_out, self.seen
+        positives = settings.data == "positives"
         chosen = None if metric is None else metric_of(metric)
-        if settings.negatives and (chosen is None or not chosen.ranks):
+        ranks = positives if chosen is None else chosen.ranks
+        if settings.negatives and not ranks:
             held_out = draw_negatives(settings, held_out, seen, settings.seed)
-        chosen = chosen or suitable_metrics(resolved_loss(settings), held_out.y)[0]
+        chosen = chosen or suitable_metrics(resolved_loss(settings), held_out.y, positives=positives)[0]
         if (reason := chosen.refusal(held_out.y)) is not None:
             raise ValueError(f"{chosen.name}: {reason}")
         measure = chosen.measure

@@ -8,11 +8,13 @@ import attrs
 
 from fmfkit.arguments import whole
 from fmfkit.data.dataset import Dataset
+from fmfkit.data.positives import usual_split
 from fmfkit.data.report import Report
 from fmfkit.data.splits import Split
 from fmfkit.plugins.registry import resolve
 from fmfkit.recommend.evaluation import Metric, metric_of
-from fmfkit.recommend.fmf import FMF
+from fmfkit.recommend.fmf import FMF, say, shows, trained, tuned
+from fmfkit.recommend.positives import settled
 from fmfkit.recommend.recommender import Recommender
 from fmfkit.recommend.tuning import Tuned
 from fmfkit.training.events import Callback
@@ -25,8 +27,10 @@ class Outcome:
     recommender: Recommender
     tuned: Tuned | None
     """The search for settings, if there was one."""
+    split: Split
+    """How pairs were held out."""
     test: Dataset | None
-    """The pairs that were held out."""
+    """The pairs that were held out for testing."""
     metrics: dict[str, float]
     """The model on them."""
 
@@ -43,7 +47,8 @@ class Recipe:
     settings: FMF = attrs.field(factory=FMF)
     test: float = 0.0
     """The share of the pairs to hold out, and to measure the model on; 0 holds out none."""
-    split: Split = "random"
+    split: Split | None = None
+    """How pairs are held out; by default of each query if the data has positives only, else at random."""
     validate: float = 0.1
     """The share of the training pairs that chooses the round; 0 trains all rounds on all pairs."""
     tune: int = 0
@@ -90,16 +95,21 @@ class Recipe:
             on_trained: called with the model before it is measured: nothing that was trained is lost.
         """
         self.check(start)
-        settings, test, held_out, tuned = self.settings, None, None, None
+        settings, found = settled(self.settings, data, start)
+        split = self.split or usual_split(data, positives=found.positives)
+        test, held_out, search = None, None, None
         if self.test:
-            data, test = data.split(self.split, self.test, settings.seed)
-        if on_report is not None:
-            on_report(data.report(test))
+            data, test = data.split(split, self.test, settings.seed)
+        if on_report is None:
+            say(found, shown=shows(progress))
+        else:
+            on_report(data.report(test, found))
         train = data
         if self.validate:
-            train, held_out = data.split(self.split, self.validate, settings.seed + 1)
+            train, held_out = data.split(split, self.validate, settings.seed + 1)
         if self.tune and held_out is not None:
-            tuned = settings.tune(
+            search = tuned(
+                settings,
                 train,
                 trials=self.tune,
                 validate=held_out,
@@ -108,15 +118,21 @@ class Recipe:
                 callbacks=callbacks,
             )
             if on_tuned is not None:
-                on_tuned(tuned)
-            settings, train, held_out = tuned.best, data, None
-        trained = settings.fit(
-            train, validate=held_out, metric=self.metric, start=start, progress=progress, callbacks=callbacks
+                on_tuned(search)
+            settings, train, held_out = search.best, data, None
+        made = trained(
+            settings,
+            train,
+            validate=held_out,
+            metric=self.metric,
+            start=start,
+            progress=progress,
+            callbacks=callbacks,
         )
         if on_trained is not None:
-            on_trained(trained)
-        measured = {} if test is None else trained.evaluate(test, list(self.metrics) or None)
-        return Outcome(recommender=trained, tuned=tuned, test=test, metrics=measured)
+            on_trained(made)
+        measured = {} if test is None else made.evaluate(test, list(self.metrics) or None)
+        return Outcome(recommender=made, tuned=search, split=split, test=test, metrics=measured)
 
 
 __all__ = ["Outcome", "Recipe"]

@@ -179,12 +179,17 @@ class Recommender:
         """Return metrics on pairs of a data set; all its ids must be known.
 
         By default those that suit the loss and the data: "rmse" and "mae" for ratings, "log_loss" and "auc" for two
-        classes, and rankings where all pairs are positives. Rankings, such as "ndcg@10", "map@5", "precision@1",
-        "recall@20" or "mrr@100", take the pairs with y above 0 as relevant, and rank all targets that are not in the
-        training data.
+        classes, "ndcg@10" and "recall@20" for a model of positives, or where all pairs are positives. Rankings, such as
+        "ndcg@10", "map@5", "precision@1", "recall@20" or "mrr@100", take the pairs with y above 0 as relevant, and rank
+        all targets that are not in the training data.
         """
         chosen = [metric] if isinstance(metric, str | Metric) or callable(metric) else metric
-        return evaluate(self.model, self._by_my_rows(data), chosen, self.seen)
+        return evaluate(self.model, self._by_my_rows(data), chosen, self.seen, positives=self.positives)
+
+    @property
+    def positives(self) -> bool:
+        """Whether it was trained on positives only."""
+        return self.settings.data == "positives"
 
     def _by_my_rows(self, data: Dataset) -> Dataset:
         """Return a data set with the row numbers that its ids have in this model."""
@@ -221,7 +226,7 @@ class Recommender:
         facts = {
             "queries": side(model.X.rows, model.X.blocks),
             "targets": side(model.Z.rows, model.Z.blocks),
-            "training pairs": str(self.seen.nnz),
+            "training pairs": f"{self.seen.nnz}, positives only" if self.positives else str(self.seen.nnz),
             "model": f"rank {model.rank}, {model.loss!r}, offset {model.offset:.4g}",
         }
         if model.history:

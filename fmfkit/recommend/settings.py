@@ -11,11 +11,12 @@ from typing import Any, Self
 
 import attrs
 
+from fmfkit.data.positives import DataKind
 from fmfkit.interfaces import Loss, Regularizer, Solver
 from fmfkit.plugins import description
 from fmfkit.plugins.registry import resolve
 from fmfkit.problem.objective import Penalties, Penalty
-from fmfkit.recommend.kinds import Choice, Component, Factors, Flag, Kind, Real, Whole
+from fmfkit.recommend.kinds import Choice, Component, Factors, Flag, Kind, Real, Switch, Whole
 from fmfkit.typing import Scale
 
 PENALTY_SETTINGS = ("l2", "bias_l2", "scale", "growth", "strengths")
@@ -41,6 +42,12 @@ def setting(default: Any, kind: Kind, help: str, *, kept: bool = True) -> Any:
 class Settings:
     """What ``FMF`` can be told."""
 
+    data: DataKind = setting(
+        "auto",
+        Switch(("positives", "ratings")),
+        "Whether pairs are positives, such as clicks, whatever their values, or their values are learnt. By default "
+        "pairs are positives if they have no values, or all are one number above 0.",
+    )
     rank: int = setting(32, Whole(1), "Latent dimensions.")
     loss: Loss | str = setting("square", Component("loss"), "Loss, by name: see `fmfkit plugins`.")
     l2: float = setting(
@@ -78,6 +85,12 @@ class Settings:
     )
     rounds: int = setting(30, Whole(1), "Rounds, at most.")
     patience: int = setting(3, Whole(1), "Rounds without a better value on the validation part before training stops.")
+    cells: float | None = setting(
+        None,
+        Real(optional=True),
+        "Weight in the objective of every pair of a query and a target, given or not, which should score 0; 0 leaves "
+        "them out, as is done for ratings. By default the data decides.",
+    )
     negatives: float = setting(
         0.0, Real(), "For data that has positives only: pairs to draw for each positive, with y = 0; 0 draws none."
     )
@@ -111,17 +124,25 @@ class Settings:
         object.__setattr__(self, "given", names)
 
     def __attrs_post_init__(self) -> None:
-        """Refuse a regularizer together with settings that it replaces."""
-        if self.regularizer is None:
-            return
-        whole = isinstance(self.regularizer, Penalty | Penalties)
-        replaced = PENALTY_SETTINGS if whole else PENALTY_SETTINGS[:2]
-        ignored = [name for name in replaced if name in self.given and getattr(self, name) != default_of(name)]
+        """Refuse settings that do not go together."""
+        if self.cells and self.negatives:
+            raise ValueError(
+                f"cells: {self.cells:g} counts every pair that is not given, so that none need be drawn; leave out "
+                f"cells, or negatives ({self.negatives:g})"
+            )
+        ignored = [name for name in self.replaced if name in self.given and getattr(self, name) != default_of(name)]
         if ignored:
             raise ValueError(
                 f"regularizer: {self.regularizer!r} replaces {', '.join(ignored)}, which would be ignored; "
                 "leave them out, or leave the regularizer out"
             )
+
+    @property
+    def replaced(self) -> tuple[str, ...]:
+        """The names of the settings that the regularizer replaces."""
+        if self.regularizer is None:
+            return ()
+        return PENALTY_SETTINGS if isinstance(self.regularizer, Penalty | Penalties) else PENALTY_SETTINGS[:2]
 
     def replace(self, **changes: Any) -> Self:
         """Return the same settings but for some."""

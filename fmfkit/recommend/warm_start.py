@@ -93,9 +93,11 @@ class WarmStart:
 def settings_for(start: Recommender, asked: Settings) -> dict[str, Any]:
     """Return the settings of a fit that starts from a model: the model's, but for those that are asked for.
 
-    Its loss and its rank cannot be changed.
+    Its loss, its rank and what its data was taken as cannot be changed.
     """
-    loss, rank = start.model.loss, start.model.rank
+    loss, rank, data = start.model.loss, start.model.rank, start.settings.data
+    if "auto" not in (data, asked.data) and asked.data != data:
+        raise ValueError(f"data: the model to start from was trained on {data!r}; asked for {asked.data!r}")
     if "loss" in asked.given and resolved_loss(asked) != loss:
         raise ValueError(f"loss: the model to start from was trained with {loss!r}; asked for {asked.loss!r}")
     if "rank" in asked.given and asked.rank != rank:
@@ -110,7 +112,11 @@ def settings_for(start: Recommender, asked: Settings) -> dict[str, Any]:
         kept = {name: value for name, value in kept.items() if name not in PENALTY_SETTINGS}
     elif {"l2", "bias_l2"} & asked.given:
         kept.pop("regularizer", None)
-    return kept | {name: getattr(asked, name) for name in asked.given} | {"loss": loss, "rank": rank}
+    for name, other in (("cells", "negatives"), ("negatives", "cells")):
+        if getattr(asked, name):  # it replaces the other
+            kept.pop(other, None)
+    given = {name: getattr(asked, name) for name in asked.given}
+    return kept | given | {"loss": loss, "rank": rank, "data": asked.data if data == "auto" else data}
 
 
 def _entries(matrix: sp.csr_array) -> tuple[NDArray[Any], NDArray[Any]]:

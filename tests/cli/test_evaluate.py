@@ -16,7 +16,7 @@ def test_a_model_is_measured_on_a_file(model):
 
 def test_positives_only_are_measured_by_rankings(shop):
     invoke("fit", "liked.csv", "--rank", "2", "--rounds", "1", "--test", "0.1")
-    assert re.search(r"^\d+ pairs: ndcg@10 \d\.\d+, map@10 \d\.\d+$", invoke("evaluate", "model.fmf", "liked.csv"))
+    assert re.search(r"^\d+ pairs: ndcg@10 \d\.\d+, recall@20 \d\.\d+$", invoke("evaluate", "model.fmf", "liked.csv"))
 
 
 def test_unknown_ids_in_a_file_are_named(model, shop):

@@ -84,7 +84,7 @@ def test_options_override_a_file_and_flags_can_be_switched_off(shop):
 def test_positives_only_are_tested_by_a_ranking(shop, options):
     result = run("fit", "liked.csv", "--targets", "books.csv", "--rank", "4", "--test", "0.1", *options)
     assert result.exit_code == 0, result.output
-    assert re.search(r"held-out pairs \(random\): ndcg@10 \d\.\d+, map@10 \d\.\d+$", result.output.strip())
+    assert re.search(r"held-out pairs \(per-query\): ndcg@10 \d\.\d+, recall@20 \d\.\d+$", result.output.strip())
 
 
 def test_negatives_are_drawn_for_positives_only(shop):

@@ -6,14 +6,30 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from fmfkit.cli.options import flag_of, given_options, settings_options
+from fmfkit.cli.options import flags_of, given_options, settings_options, spelled
 
 
 @pytest.mark.parametrize(
-    ("name", "flag"), [("l2", "--l2"), ("bias_l2", "--bias-l2"), ("strengths", "--strength"), ("rank", "--rank")]
+    ("name", "flags"),
+    [
+        ("l2", ["--l2"]),
+        ("bias_l2", ["--bias-l2"]),
+        ("strengths", ["--strength"]),
+        ("rank", ["--rank"]),
+        ("negatives_fresh", ["--negatives-fresh", "--no-negatives-fresh"]),
+        ("data", ["--positives", "--ratings"]),
+    ],
 )
-def test_a_setting_has_an_option_of_its_name(name, flag):
-    assert flag_of(name) == flag
+def test_a_setting_has_an_option_of_its_name_or_two_flags(name, flags):
+    assert flags_of(name) == flags
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("l2", 0.25), ("rank", 8), ("loss", "logistic"), ("data", "positives"), ("data", "ratings")]
+)
+def test_values_are_spelled_as_they_are_given(name, value):
+    told = CliRunner().invoke(tell, spelled(name, value).split()).output
+    assert json.loads(told) == {name: value}
 
 
 @click.command()
@@ -32,6 +48,9 @@ def tell(**options):
         (["--strength", "target.a=b=2"], {"strengths": {"target.a=b": 2.0}}),
         (["--negatives-fresh"], {"negatives_fresh": True}),
         (["--no-negatives-fresh"], {"negatives_fresh": False}),
+        (["--positives"], {"data": "positives"}),
+        (["--ratings"], {"data": "ratings"}),
+        (["--cells", "0.2"], {"cells": 0.2}),
         (["--threads", "3", "--scale", "uniform"], {"threads": 3, "scale": "uniform"}),
     ],
 )

@@ -55,14 +55,15 @@ class TwoClasses(losses.Logistic):
         (losses.Logistic(), [0.0, 1.0], ["log_loss", "auc"]),
         (losses.Logistic(), [0.0, 0.5], ["log_loss"]),  # no two classes
         (losses.Logistic(), [0.0, 0.0], ["log_loss"]),
-        (losses.Logistic(), [1.0, 1.0], ["ndcg@10", "map@10"]),  # positives only
-        (losses.Square(), [3.0, 3.0], ["ndcg@10", "map@10"]),
+        (losses.Logistic(), [1.0, 1.0], ["ndcg@10", "recall@20"]),  # positives only
+        (losses.Square(), [3.0, 3.0], ["ndcg@10", "recall@20"]),
         (TwoClasses(), [0.0, 1.0], ["auc"]),
-        (TwoClasses(), [1.0, 1.0], ["ndcg@10", "map@10"]),
+        (TwoClasses(), [1.0, 1.0], ["ndcg@10", "recall@20"]),
     ],
 )
 def test_metrics_suit_the_loss_and_the_data(loss, y, expected):
     assert [metric.name for metric in suitable_metrics(loss, np.array(y))] == expected
+    assert [metric.name for metric in suitable_metrics(loss, np.array(y), positives=True)] == ["ndcg@10", "recall@20"]
 
 
 def test_a_loss_of_two_classes_is_not_judged_by_rmse(data):
@@ -80,8 +81,8 @@ def test_a_loss_of_two_classes_is_not_judged_by_rmse(data):
 def test_positives_only_are_judged_by_rankings(positives, negatives):
     train, test = positives.split_random(0.2)
     trained = FMF(rank=2, rounds=2, loss="logistic", negatives=negatives).fit(train, validate=0.2)
-    assert trained.metric == ("log_loss" if negatives else "ndcg@10")  # negatives are drawn for validation too
-    assert list(trained.evaluate(test)) == ["ndcg@10", "map@10"]
+    assert trained.metric == "ndcg@10"
+    assert list(trained.evaluate(test)) == ["ndcg@10", "recall@20"]
     with pytest.raises(ValueError, match="auc: it needs at least one positive and one negative"):
         trained.evaluate(test, "auc")
 

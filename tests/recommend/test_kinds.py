@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fmfkit.recommend.kinds import Choice, Component, Factors, Flag, Real, Whole
+from fmfkit.recommend.kinds import Choice, Component, Factors, Flag, Real, Switch, Whole
 
 GOOD = [
     (Whole(1), 1),
@@ -14,7 +14,10 @@ GOOD = [
     (Real(), np.float32(0.5)),
     (Real(0, 1), 1.0),
     (Choice(("a", "b")), "b"),
+    (Real(optional=True), None),
     (Flag(), False),
+    (Switch(("a", "b")), "auto"),
+    (Switch(("a", "b")), "b"),
     (Component("loss"), object()),
     (Factors(), {}),
     (Factors(), {"target.genres": 2}),
@@ -28,9 +31,11 @@ BAD = [
     (Real(), float("nan"), ValueError, "it: expected a finite number"),
     (Real(), float("inf"), ValueError, "it: expected a finite number"),
     (Real(0, 1), 1.1, ValueError, "it: expected a finite number from 0 to 1, got 1.1"),
+    (Real(), None, TypeError, "it: expected a number, got None"),
     (Real(), True, TypeError, "it: expected a number, got True"),
     (Real(), "1", TypeError, "it: expected a number, got '1'"),
     (Choice(("a", "b")), "c", ValueError, r"it: expected one of \['a', 'b'\], got 'c'"),
+    (Switch(("a", "b")), True, ValueError, r"it: expected one of \['auto', 'a', 'b'\], got True"),
     (Flag(), 1, TypeError, "it: expected True or False, got 1"),
     (Factors(), [1], TypeError, r"it: expected a mapping of feature blocks to numbers, got \[1\]"),
     (Factors(), {1: 1}, TypeError, "it: feature blocks are named by text, got 1"),

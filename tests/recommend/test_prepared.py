@@ -36,11 +36,10 @@ def test_negatives_are_drawn_once_or_in_each_round(positives, fresh):
 def test_negatives_are_no_training_pairs_do_not_spare_held_out_ones_and_are_drawn_for_validation_too(positives):
     shown = []
     front = FMF(rank=4, loss="logistic", l2=0.05, rounds=12, patience=2, negatives=4, negatives_fresh=True)
-    trained = front.fit(positives, validate=0.2, callbacks=shown.append)
-    assert trained.metric == "log_loss"
+    trained = front.fit(positives, validate=0.2, metric="log_loss", callbacks=shown.append)
     assert len(trained.model.history) == int(np.argmin(trained.validation)) + 1
     assert all(event.last == 12 for event in shown)
-    train, held_out = positives.split_random(0.2, 0)
+    train, held_out = positives.split_per_query(0.2, 0)
     spared = []
     for event in shown:
         pairs = event.problem.query.pairs

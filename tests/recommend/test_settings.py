@@ -8,7 +8,8 @@ import pytest
 from fmfkit import FMF, Penalties, Penalty, Settings, losses, solvers
 from fmfkit.cli import fit
 from fmfkit.cli.config import ModelConfig, read_config
-from fmfkit.cli.options import flag_of
+from fmfkit.cli.options import flags_of
+from fmfkit.recommend.kinds import Switch
 from fmfkit.recommend.settings import default_of, metadata_of, names
 from fmfkit.regularizers import ElasticNet
 
@@ -26,15 +27,19 @@ def test_a_toml_file_has_the_settings_and_no_others(tmp_path):
     config = read_config(tmp_path / "fit.toml")
     assert FMF(**config.settings) == FMF()
     assert config.settings == {}  # what is not said is left to the defaults, or to the model that a fit starts from
+    (tmp_path / "fit.toml").write_text('[data]\npairs = "pairs.csv"\n[model]\ndata = "positives"\ncells = 1\n')
+    assert read_config(tmp_path / "fit.toml").settings == {"data": "positives", "cells": 1.0}
 
 
 def test_the_command_line_has_the_settings_with_their_defaults():
     options = {option.name: option for option in fit.command.params if isinstance(option, click.Option)}
+    shown = fit.command.make_context("fit", [__file__]).params
     for name in names():
-        assert flag_of(name) in options[name].opts
-        default = fit.command.make_context("fit", [__file__]).params[name]
-        assert (dict(default) if name == "strengths" else default) == default_of(name)
+        assert [*options[name].opts, *options[name].secondary_opts] == flags_of(name)
+        if not isinstance(metadata_of(name)["kind"], Switch):  # neither flag stands for "auto"
+            assert (dict(shown[name]) if name == "strengths" else shown[name]) == default_of(name)
         assert options[name].help == metadata_of(name)["help"]
+    assert shown["data"] is None
     others = {"queries", "targets", "out", "query", "target", "rating", "weight", "time", "history", "duplicates"}
     others |= {"tune", "start", "validate", "test", "split", "metric", "metrics", "as_json"}
     assert set(options) == {*names(), *others}
@@ -56,6 +61,7 @@ def test_a_model_file_remembers_all_but_the_threads(trained):
 
 
 GIVEN = {
+    "data": "positives",
     "rank": 3,
     "loss": losses.Logistic(),
     "l2": 0.1,
@@ -65,6 +71,7 @@ GIVEN = {
     "strengths": {"target.genres": 0.3},
     "rounds": 4,
     "patience": 2,
+    "cells": 0.0,
     "negatives": 1.5,
     "negatives_by": "popularity",
     "negatives_fresh": True,
@@ -141,6 +148,9 @@ def test_a_whole_penalty_replaces_all_strengths_and_a_regularizer_composes_with_
         ({"l2": -1}, ValueError, "l2: expected a finite number at least 0, got -1"),
         ({"balance": 1.5}, ValueError, "balance: expected a finite number from 0 to 1, got 1.5"),
         ({"rank": 2.5}, TypeError, "rank: expected a whole number, got 2.5"),
+        ({"cells": -1}, ValueError, "cells: expected a finite number at least 0, got -1"),
+        ({"data": "clicks"}, ValueError, r"data: expected one of \['auto', 'positives', 'ratings'\], got 'clicks'"),
+        ({"cells": 0.2, "negatives": 4}, ValueError, r"cells: 0.2 counts every pair .* or negatives \(4\)"),
         ({"scale": "none"}, ValueError, r"scale: expected one of \['observations', 'uniform'\], got 'none'"),
         ({"negatives_fresh": 1}, TypeError, "negatives_fresh: expected True or False, got 1"),
         ({"strengths": {"a": -1}}, ValueError, r"strengths\['a'\]: expected a finite number at least 0"),

@@ -81,7 +81,7 @@ def test_a_start_of_another_rank_or_kind_of_block_is_refused(data, trained):
 
 def test_drawn_pairs_do_not_replace_remembered_ones():
     front = FMF(rank=2, rounds=2, loss="logistic")
-    before = front.fit(Dataset.of({"user": [1, 1, 1, 2], "item": [1, 2, 3, 4]}))
+    before = front.fit(Dataset.of({"user": [1, 1, 1, 2], "item": [1, 2, 3, 4]}).with_negatives(1))
     more = Dataset.of({"user": [1, 2], "item": [4, 3]}, targets={"item": [1, 2, 3, 4]}).with_negatives(2, seed=0)
     after = front.fit(more, start=before)
     np.testing.assert_array_equal(after.seen.toarray(), [[1, 1, 1, 1], [0, 0, 1, 1]])
