@@ -82,6 +82,8 @@ class RecipeConfig:
 def _text_type(name: str) -> Any:
     """Return the type that a setting has in a file."""
     kind = metadata_of(name)["kind"]
+    if isinstance(kind, kinds.Choice) and kind.numbers is not None:
+        return Any  # the kind checks it
     if isinstance(kind, kinds.Choice | kinds.Switch):
         return Literal[kind.options]
     types = {

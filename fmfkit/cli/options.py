@@ -49,6 +49,8 @@ def _option(name: str) -> Callable[[Command], Command]:
         options |= {"default": None}
     elif not isinstance(kind, kinds.Flag):
         options |= {"type": _type(kind), "default": default, "show_default": default is not None}
+    if isinstance(kind, kinds.Choice) and kind.numbers is not None:
+        options |= {"metavar": f"[{'|'.join(kind.options)}|NUMBER]"}
     return click.option("/".join(flags_of(name)), name, **options)
 
 
@@ -57,7 +59,24 @@ def _type(kind: kinds.Kind) -> Any:
         return click.IntRange(kind.least, kind.most)
     if isinstance(kind, kinds.Real):
         return click.FloatRange(kind.least, kind.most)
-    return click.Choice(kind.options) if isinstance(kind, kinds.Choice) else str
+    if isinstance(kind, kinds.Choice):
+        return click.Choice(kind.options) if kind.numbers is None else _word_or_number(kind)
+    return str
+
+
+def _word_or_number(kind: kinds.Choice) -> Callable[[str], str | float]:
+    """Return what reads one of the words, or a number."""
+
+    def read(given: str) -> str | float:
+        try:
+            value: str | float = given if given in kind.options else float(given)
+            kind.check("it", value)
+        except ValueError:
+            options = ", ".join(map(repr, kind.options))
+            raise click.BadParameter(f"{given!r} is not one of {options}, or a number") from None
+        return value
+
+    return read
 
 
 def given_options(options: dict[str, Any]) -> dict[str, Any]:

@@ -48,14 +48,19 @@ class Real:
 
 @attrs.frozen
 class Choice:
-    """One of some words."""
+    """One of some words, or a number if numbers are allowed."""
 
     options: tuple[str, ...]
+    numbers: Real | None = None
 
     def check(self, name: str, value: Any) -> None:
         """Refuse any other value."""
-        if value not in self.options:
-            raise ValueError(f"{name}: expected one of {list(self.options)}, got {value!r}")
+        if value in self.options:
+            return
+        if self.numbers is None or isinstance(value, str):
+            also = "" if self.numbers is None else " or a number"
+            raise ValueError(f"{name}: expected one of {list(self.options)}{also}, got {value!r}")
+        self.numbers.check(name, value)
 
 
 @attrs.frozen

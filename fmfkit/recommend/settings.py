@@ -57,9 +57,9 @@ class Settings:
     )
     scale: Scale = setting(
         "observations",
-        Choice(("observations", "uniform")),
+        Choice(("observations", "uniform"), Real()),
         "Whether l2 is multiplied by how often a feature is observed (better for ratings) or is the same for all "
-        "features (better for data that has positives only).",
+        "features; a number is the exponent of how often, between the two.",
     )
     bias_l2: float = setting(
         5.0,

@@ -25,7 +25,16 @@ def test_a_setting_has_an_option_of_its_name_or_two_flags(name, flags):
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("l2", 0.25), ("rank", 8), ("loss", "logistic"), ("data", "positives"), ("data", "ratings")]
+    ("name", "value"),
+    [
+        ("l2", 0.25),
+        ("rank", 8),
+        ("loss", "logistic"),
+        ("scale", 0.5),
+        ("scale", "uniform"),
+        ("data", "positives"),
+        ("data", "ratings"),
+    ],
 )
 def test_values_are_spelled_as_they_are_given(name, value):
     told = CliRunner().invoke(tell, spelled(name, value).split()).output
@@ -48,6 +57,7 @@ def tell(**options):
         (["--strength", "target.a=b=2"], {"strengths": {"target.a=b": 2.0}}),
         (["--negatives-fresh"], {"negatives_fresh": True}),
         (["--no-negatives-fresh"], {"negatives_fresh": False}),
+        (["--scale", "0.5"], {"scale": 0.5}),
         (["--positives"], {"data": "positives"}),
         (["--ratings"], {"data": "ratings"}),
         (["--cells", "0.2"], {"cells": 0.2}),
@@ -65,7 +75,9 @@ def test_only_what_stands_on_the_command_line_is_given(arguments, given):
         (["--rank", "0"], "0 is not in the range x>=1"),
         (["--l2", "-1"], "-1.0 is not in the range x>=0.0"),
         (["--balance", "2"], "2.0 is not in the range 0.0<=x<=1.0"),
-        (["--scale", "none"], "'none' is not one of 'observations', 'uniform'"),
+        (["--scale", "none"], "'none' is not one of 'observations', 'uniform', or a number"),
+        (["--scale", "-1"], "'-1' is not one of 'observations', 'uniform', or a number"),
+        (["--negatives-by", "none"], "'none' is not one of 'uniform', 'popularity'"),
     ],
 )
 def test_values_of_another_kind_are_wrong_use(arguments, message):

@@ -27,8 +27,10 @@ def test_a_toml_file_has_the_settings_and_no_others(tmp_path):
     config = read_config(tmp_path / "fit.toml")
     assert FMF(**config.settings) == FMF()
     assert config.settings == {}  # what is not said is left to the defaults, or to the model that a fit starts from
-    (tmp_path / "fit.toml").write_text('[data]\npairs = "pairs.csv"\n[model]\ndata = "positives"\ncells = 1\n')
-    assert read_config(tmp_path / "fit.toml").settings == {"data": "positives", "cells": 1.0}
+    (tmp_path / "fit.toml").write_text(
+        '[data]\npairs = "pairs.csv"\n[model]\ndata = "positives"\ncells = 1\nscale = 0.5\n'
+    )
+    assert read_config(tmp_path / "fit.toml").settings == {"data": "positives", "cells": 1.0, "scale": 0.5}
 
 
 def test_the_command_line_has_the_settings_with_their_defaults():
@@ -151,7 +153,11 @@ def test_a_whole_penalty_replaces_all_strengths_and_a_regularizer_composes_with_
         ({"cells": -1}, ValueError, "cells: expected a finite number at least 0, got -1"),
         ({"data": "clicks"}, ValueError, r"data: expected one of \['auto', 'positives', 'ratings'\], got 'clicks'"),
         ({"cells": 0.2, "negatives": 4}, ValueError, r"cells: 0.2 counts every pair .* or negatives \(4\)"),
-        ({"scale": "none"}, ValueError, r"scale: expected one of \['observations', 'uniform'\], got 'none'"),
+        (
+            {"scale": "none"},
+            ValueError,
+            r"scale: expected one of \['observations', 'uniform'\] or a number, got 'none'",
+        ),
         ({"negatives_fresh": 1}, TypeError, "negatives_fresh: expected True or False, got 1"),
         ({"strengths": {"a": -1}}, ValueError, r"strengths\['a'\]: expected a finite number at least 0"),
         ({"lamda": 1}, TypeError, "lamda"),
