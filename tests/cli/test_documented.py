@@ -1,4 +1,4 @@
-"""The command lines of README.md and docs/data.md are ones that the command understands."""
+"""The command lines of README.md, docs/data.md and docs/positives.md are ones that the command understands."""
 
 import re
 import shlex
@@ -10,7 +10,7 @@ import pytest
 from fmfkit.cli import _COMMANDS, main
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", ROOT / "docs" / "data.md"]
+PAGES = [ROOT / "README.md", ROOT / "docs" / "data.md", ROOT / "docs" / "positives.md"]
 LINE = re.compile(r"(?:^ {4}|&& )(fmfkit .*)$", re.MULTILINE)
 FILES = re.compile(r"[\w-]+\.(csv|toml|fmf|parquet)")
 
