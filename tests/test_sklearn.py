@@ -14,6 +14,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils import estimator_checks
 
 from fmfkit.errors import DataError
+from fmfkit.recommend.positives import POSITIVES
 from fmfkit.sklearn import FMFClassifier, FMFRegressor
 
 
@@ -177,6 +178,13 @@ def test_a_regressor_counts_repeated_positives_and_takes_the_mean_of_repeated_ra
     assert model.recommender_.weight is None
     assert model.recommender_.settings.data == "ratings"
     assert model.recommender_.seen.sum() == pytest.approx(y.sum() + 100, rel=1e-4)
+
+
+def test_parameters_at_their_defaults_are_not_given(pairs):
+    X, _ = pairs
+    model = FMFRegressor(rounds=2).fit(X, np.ones(len(X)))
+    assert (model.rank, model.recommender_.settings.rank) == (32, POSITIVES["rank"])
+    assert model.recommender_.settings.rounds == 2
 
 
 def test_a_regressor_is_told_what_the_data_is(pairs):

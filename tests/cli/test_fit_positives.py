@@ -6,6 +6,7 @@ import re
 import pytest
 from command import invoke, printed, run
 
+from fmfkit.recommend.positives import POSITIVES
 from fmfkit.recommend.recommender import Recommender
 
 SMALL = ["--rank", "4", "--rounds", "3"]
@@ -18,6 +19,13 @@ def test_positives_are_recognised_and_it_is_said_once(shop):
     assert re.search(rf"^the 672 {NOTE}", output, re.MULTILINE)
     assert re.search(r"held-out pairs \(per-query\): ndcg@10 \d\.\d+, recall@20 \d\.\d+$", output.strip())
     assert "positives only" not in invoke("fit", "ratings.csv", *SMALL)
+
+
+def test_positives_need_no_setting(shop):
+    output = invoke("fit", "liked.csv", "--targets", "books.csv", "--test", "0.1")
+    trained = Recommender.load("model.fmf")
+    assert (trained.settings.rank, trained.settings.balance) == (POSITIVES["rank"], POSITIVES["balance"])
+    assert float(re.search(r"recall@20 (\d\.\d+)$", output.strip()).group(1)) > 0.5
 
 
 def test_equal_ratings_are_recognised_too(shop):

@@ -3,10 +3,14 @@
 import attrs
 import numpy as np
 import pytest
+from bookshop import clicks
 
-from fmfkit import FMF, Recipe
+from fmfkit import FMF, Penalty, Recipe
 from fmfkit.errors import DataError
+from fmfkit.metrics import Ranking
+from fmfkit.recommend.positives import POSITIVES, settled
 from fmfkit.recommend.recommender import Recommender
+from fmfkit.regularizers import ElasticNet
 
 FRONT = FMF(rank=2, rounds=2)
 
@@ -142,8 +146,59 @@ def test_a_metric_that_is_asked_for_decides(positives):
     assert drawn.fit(positives, validate=0.2, metric="auc").metric == "auc"
 
 
-def test_settings_of_ratings_leave_out_the_cells(data):
-    assert FRONT.fit(data).settings.cells == 0
+def by_popularity(train, test, k=10):
+    """Return the NDCG of recommending the most popular targets."""
+    often = np.bincount(train.target, minlength=train.shape[1])
+    score = np.where(train.matrix.toarray() > 0, -1, often)
+    return Ranking.of(np.argsort(-score, axis=1, kind="stable")[:, :k], test.matrix).ndcg(k)
+
+
+def test_without_a_setting_positives_are_ranked_far_better_than_by_popularity():
+    train, test = clicks().split_per_query(0.2)
+    trained = FMF().fit(train, validate=0.1)
+    assert trained.evaluate(test)["ndcg@10"] > 2 * by_popularity(train, test)
+    assert max(trained.validation) > 1.5 * trained.validation[0]
+
+
+def test_positives_have_defaults_of_their_own_and_what_is_given_stays(positives):
+    settings, _ = settled(FMF(), positives)
+    assert (settings.rank, settings.balance) == (POSITIVES["rank"], POSITIVES["balance"])
+    assert bool(settings.cells) != bool(settings.negatives)  # never both, and one of them
+    given = {"rank": 3, "balance": 0.0, "l2": 0.7, "loss": "square", "scale": "observations", "rounds": 2}
+    settings, _ = settled(FMF(**given), positives)
+    assert {name: getattr(settings, name) for name in given} == given
+    assert settled(FMF(cells=None), positives) == settled(FMF(), positives)
+
+
+def test_drawn_negatives_are_used_as_they_are(positives):
+    settings, _ = settled(FMF(negatives=2), positives)
+    assert settings == FMF(negatives=2, data="positives", cells=0.0)
+    assert FMF(rank=2, rounds=1, negatives=2).fit(positives).settings.cells == 0
+
+
+@pytest.mark.parametrize("regularizer", ["elastic_net", ElasticNet(l2=0.1), Penalty(ElasticNet(l2=1), scale="uniform")])
+def test_a_regularizer_replaces_the_defaults_of_positives_too(positives, regularizer):
+    settings, _ = settled(FMF(regularizer=regularizer), positives)
+    assert settings.regularizer == regularizer
+    assert settings.rank == POSITIVES["rank"]
+    assert settings.l2 == FMF().l2  # it is not used
+
+
+def test_positives_without_cells_and_negatives_are_refused(positives):
+    with pytest.raises(ValueError, match=r"cells: with 0, and without negatives, .*; leave out cells, or give"):
+        FMF(cells=0).fit(positives)
+
+
+def test_settings_of_ratings_are_as_given_and_leave_out_the_cells(data):
+    settings, found = settled(FMF(l2=0.1), data)
+    assert settings == FMF(l2=0.1, data="ratings", cells=0.0)
+    assert (found.note, found.warning) == (None, None)
+
+
+def test_a_start_may_draw_negatives_though_its_model_did_not(positives):
+    before = FMF(rank=2, rounds=1).fit(positives)
+    after = FMF(rounds=1, negatives=3).fit(positives, start=before).settings
+    assert (after.negatives, after.cells, after.balance) == (3, 0, before.settings.balance)
 
 
 @pytest.fixture(scope="module")

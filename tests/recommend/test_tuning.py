@@ -35,18 +35,17 @@ def test_growth_and_balance_are_tuned_where_they_are_above_0_and_stay_in_bounds(
     ("options", "groupings"),
     [({}, 1), ({"balance": 0.3}, 1), ({"negatives": 2.0}, 2), ({"negatives": 2.0, "balance": 0.3}, 2)],
 )
-def test_features_are_encoded_and_pairs_laid_out_once_for_all_trials(monkeypatch, positives, options, groupings):
+def test_features_are_encoded_and_pairs_laid_out_once_for_all_trials(monkeypatch, data, options, groupings):
     block, laid, grouped = Counting("genres"), [], []
     real_layout, real_grouped = observations.lay_out, pairs.Given.grouped
     monkeypatch.setattr(observations, "lay_out", lambda *given: laid.append(given[0]) or real_layout(*given))
     monkeypatch.setattr(pairs.Given, "grouped", lambda *given: grouped.append(1) or real_grouped(*given))
-    table = positives.targets.table
-    readers = positives.queries.ids.at(positives.query)
-    data = Dataset.of(
-        {"reader": readers, "book": positives.targets.ids.at(positives.target)},
-        targets=SideTable(table, blocks=[block]),
+    readers, books = data.queries.ids.at(data.query), data.targets.ids.at(data.target)
+    classes = Dataset.of(
+        {"reader": readers, "book": books, "rating": data.y > 3},
+        targets=SideTable(data.targets.table, blocks=[block]),
     )
-    tuned = FMF(rank=2, rounds=2, loss="logistic", **options).tune(data, trials=10, progress=False)
+    tuned = FMF(rank=2, rounds=2, loss="logistic", **options).tune(classes, trials=10, progress=False)
     assert len(tuned.trials) == 10
     assert block.calls == ["learn", "encode"]
     assert laid == ["X", "Z"]

@@ -75,6 +75,15 @@ def liked(data):
     return attrs.evolve(kept, y=np.ones(len(kept)))
 
 
+def clicks():
+    """Return who clicked on what: users have an interest, items a topic, and all items are about as popular."""
+    rng = np.random.default_rng(0)
+    interest, topic = rng.integers(0, 5, 200), rng.integers(0, 5, 150)
+    chance = np.where(interest[:, None] == topic, 0.4, 0.02)
+    user, item = np.nonzero(rng.random((200, 150)) < chance)
+    return Dataset.of({"user": user, "item": item})
+
+
 def grown_tables():
     """Two batches: the second has new readers, new books, a new genre and a block of its own."""
     first = {"reader": ["a", "a", "b", "b", "c"], "book": [1, 2, 1, 3, 2], "rating": [5.0, 3, 4, 2, 1]}
