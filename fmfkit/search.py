@@ -1,10 +1,11 @@
-"""A search for good settings: random steps from the best settings so far.
+"""A search for good settings: along one setting after another, then random steps from the best so far.
 
-A *knob* is a setting that may be changed: a number or a choice. A search begins with the settings that the knobs name,
-and then tries steps away from the best that it has seen: one to three knobs are changed at a time, numbers by a random
-factor, choices to any of their options. The factors become smaller from step to step::
+A *knob* is a setting that may be changed: a number or a choice. A search begins with the settings that the knobs name.
+Numbers with a *stride* come first, one after another: the number is multiplied by the stride as long as that is better,
+or else divided by it. Then come steps away from the best settings so far: one to three knobs are changed at a time,
+numbers by a random factor, choices to any of their options. The factors become smaller from step to step::
 
-    search = Search({"l2": Number(0.5), "loss": Choice(("square", "logistic"))}, np.random.default_rng(0))
+    search = Search({"l2": Number(0.5, stride=2), "loss": Choice(("square", "logistic"))}, np.random.default_rng(0))
     for _ in range(40):
         settings = search.propose()
         search.tell(settings, error_of(settings))
@@ -15,8 +16,9 @@ Values are compared by ``better``: NaN is worse than any number. This module imp
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Generic, TypeVar
 
 import attrs
@@ -36,6 +38,8 @@ class Number:
     most: float = math.inf
     whole: bool = False
     """Whether it is rounded to a whole number."""
+    stride: float | None = None
+    """The factor by which it is changed first, before any random step."""
 
     def kept(self, value: float) -> float:
         """Return the value that is nearest within the bounds."""
@@ -154,24 +158,48 @@ class Search:
     larger: bool = False
     """Whether larger values are better."""
     pace: Pace = PACE
-    proposed: int = 0
     best: BestSoFar[Settings] = attrs.field(init=False)
+    _proposals: Iterator[Settings] = attrs.field(init=False, eq=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
         """Begin without a best value."""
         self.best = BestSoFar(self.larger)
+        self._proposals = self._all()
 
     def propose(self) -> Settings:
-        """Return settings to try: first the knobs' own, then steps from the best so far."""
-        begin = start(self.knobs)
-        n, self.proposed = self.proposed, self.proposed + 1
-        if n == 0:
-            return begin
-        return step(self.knobs, begin if self.best.item is None else self.best.item, self.rng, n, self.pace)
+        """Return settings to try: the knobs' own, then along the knobs that have a stride, then random steps."""
+        return next(self._proposals)
+
+    def lines(self) -> Iterator[Settings]:
+        """Return all proposals before the random steps; each must be told before the next is asked for."""
+        yield start(self.knobs)
+        for name, knob in self.knobs.items():
+            if isinstance(knob, Number) and knob.stride is not None:
+                yield from self._along(name, knob, knob.stride)
 
     def tell(self, settings: Settings, value: float) -> bool:
         """Say how good settings are, and return whether they are the best now; settings that failed are not told."""
         return self.best.note(value, settings)
+
+    def _all(self) -> Iterator[Settings]:
+        yield from self.lines()
+        for n in itertools.count(1):
+            yield step(self.knobs, self._from(), self.rng, n, self.pace)
+
+    def _from(self) -> Settings:
+        """Return the settings to step away from."""
+        return start(self.knobs) if self.best.item is None else self.best.item
+
+    def _along(self, name: str, knob: Number, stride: float) -> Iterator[Settings]:
+        """Multiply or divide one number as long as it gets better."""
+        for factor in (stride, 1 / stride):
+            before = self._from()
+            while (value := knob.kept(self._from()[name] * factor)) != self._from()[name]:
+                yield (tried := self._from() | {name: value})
+                if self.best.item != tried:
+                    break
+            if self._from() != before:
+                return  # the other direction was left behind
 
 
 __all__ = [

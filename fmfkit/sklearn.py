@@ -66,11 +66,11 @@ class _Pairs(BaseEstimator):  # type: ignore[misc]
             duplicates="count" if counted else "mean",
             **{name: getattr(self, name) for name in DATA},
         )
-        settings, found = settled(front, data, start)
+        decided = settled(front, data, start)
         if self._data == "auto":
-            say(found, shown=shows(None))
+            say(decided.found, shown=shows(None))
         self.recommender_ = trained(
-            settings, data, validate=None, metric=None, start=start, progress=False, callbacks=()
+            decided, data, validate=None, metric=None, start=start, progress=False, callbacks=()
         )
         self.n_features_in_ = 2
 

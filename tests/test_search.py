@@ -1,4 +1,4 @@
-"""A search for settings: random steps from the best so far."""
+"""A search for settings: along one after another, then random steps from the best so far."""
 
 import math
 
@@ -77,3 +77,42 @@ def test_settings_that_failed_are_not_stepped_from():
     assert search.best.item is None
     search.tell({"a": 1.0, "n": 2, "c": "y"}, 1.0)
     assert search.best.item == {"a": 1.0, "n": 2, "c": "y"}
+
+
+def along(knobs, error):
+    """Return what a search tries before random steps."""
+    search = Search(knobs, np.random.default_rng(0))
+    tried = []
+    for settings in search.lines():
+        tried.append(settings)
+        search.tell(settings, error(settings))
+    return tried, search
+
+
+def test_numbers_with_a_stride_are_multiplied_as_long_as_it_gets_better_one_after_another():
+    def error(settings):
+        return abs(math.log2(settings["a"] / 4)) + abs(math.log2(settings["b"] * 4))
+
+    knobs = {"a": Number(1.0, stride=2), "b": Number(1.0, stride=2), "c": Number(7.0)}
+    tried, search = along(knobs, error)
+    assert [one["a"] for one in tried[:5]] == [1, 2, 4, 8, 4]  # the other direction is not tried
+    assert [one["b"] for one in tried[4:]] == [2, 0.5, 0.25, 0.125]
+    assert search.best.item == {"a": 4, "b": 0.25, "c": 7}
+    assert all(one["c"] == 7 for one in tried)
+
+
+def test_a_line_ends_at_a_bound_and_where_settings_fail():
+    tried, _ = along({"a": Number(1.0, 0.5, 4.0, stride=2)}, lambda settings: -settings["a"])
+    assert [one["a"] for one in tried] == [1, 2, 4]
+    search = Search({"a": Number(1.0, stride=2)}, np.random.default_rng(0))
+    assert [one["a"] for one in search.lines()] == [1, 2, 0.5]  # nothing was told
+
+
+def test_random_steps_follow_from_the_best_of_the_lines():
+    search = Search({"a": Number(1.0, stride=2)}, np.random.default_rng(0))
+    seen = []
+    for _ in range(30):
+        seen.append(search.propose()["a"])
+        search.tell({"a": seen[-1]}, abs(math.log(seen[-1] / 3)))
+    assert seen[:4] == [1, 2, 4, 8]
+    assert abs(math.log(search.best.item["a"] / 3)) < 0.1

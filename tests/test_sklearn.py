@@ -172,7 +172,7 @@ def test_a_regressor_takes_equal_y_as_positives_and_says_so(pairs, capsys, monke
 def test_a_regressor_counts_repeated_positives_and_takes_the_mean_of_repeated_ratings(pairs):
     X, y = pairs
     twice = np.concatenate([X, X[:100]])
-    model = FMFRegressor(rank=2, rounds=2).fit(twice, np.full(1600, 3.0), sample_weight=np.full(1600, 0.5))
+    model = FMFRegressor(rank=2, rounds=2, l2=0.01).fit(twice, np.full(1600, 3.0), sample_weight=np.full(1600, 0.5))
     assert np.bincount((2 * model.recommender_.weight).astype(int)).tolist() == [0, 1400, 100]
     model = FMFRegressor(rank=2, rounds=2).fit(twice, np.append(y, y[:100] + 2))
     assert model.recommender_.weight is None
@@ -182,7 +182,7 @@ def test_a_regressor_counts_repeated_positives_and_takes_the_mean_of_repeated_ra
 
 def test_parameters_at_their_defaults_are_not_given(pairs):
     X, _ = pairs
-    model = FMFRegressor(rounds=2).fit(X, np.ones(len(X)))
+    model = FMFRegressor(rounds=2, l2=0.01).fit(X, np.ones(len(X)))
     assert (model.rank, model.recommender_.settings.rank) == (32, POSITIVES["rank"])
     assert model.recommender_.settings.rounds == 2
 
@@ -192,7 +192,7 @@ def test_a_regressor_is_told_what_the_data_is(pairs):
     with pytest.warns(UserWarning, match="nothing but this number can be learnt; use --positives or data='positives'"):
         FMFRegressor(rank=2, rounds=1, data="ratings").fit(X, np.ones(len(X)))
     with pytest.warns(UserWarning, match="1,500 distinct values, .* are all counted as positives"):
-        model = FMFRegressor(rank=2, rounds=1, data="positives").fit(X, np.abs(y))
+        model = FMFRegressor(rank=2, rounds=1, l2=0.01, data="positives").fit(X, np.abs(y))
     assert model.recommender_.settings.data == "positives"
 
 

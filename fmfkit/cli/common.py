@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import click
@@ -26,6 +28,15 @@ def friendly(command: Command) -> Command:
             raise click.ClickException(str(error)) from error
 
     return wrapped  # type: ignore[return-value]
+
+
+@contextmanager
+def plain_warnings() -> Iterator[None]:
+    """Show users' warnings as lines of text, each where it happens."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", UserWarning)
+        warnings.showwarning = lambda message, *where, **more: click.echo(f"warning: {message}", err=True)
+        yield
 
 
 def metrics_line(values: dict[str, float]) -> str:

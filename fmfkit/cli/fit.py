@@ -14,7 +14,7 @@ from typing import Any
 import attrs
 import click
 
-from fmfkit.cli.common import existing, friendly, metrics_line
+from fmfkit.cli.common import existing, friendly, metrics_line, plain_warnings
 from fmfkit.cli.config import DataConfig, FitConfig, read_config
 from fmfkit.cli.options import given_options, settings_options, spelled
 from fmfkit.data.roles import DUPLICATES
@@ -57,8 +57,8 @@ SHARE = click.FloatRange(0, 1, max_open=True)
     show_default=True,
     type=click.IntRange(0),
     metavar="TRIALS",
-    help="First search for l2, bias-l2, strengths, and growth and balance if above 0, for that many trials; then train "
-    "on all training pairs.",
+    help="First search for l2, bias-l2, strengths, and growth and balance if above 0, for that many trials (positives "
+    "only: l2, cells, balance, strengths); then train on all training pairs.",
 )
 @click.option(
     "--start",
@@ -70,7 +70,8 @@ SHARE = click.FloatRange(0, 1, max_open=True)
     default=0.1,
     show_default=True,
     type=SHARE,
-    help="Share of the training pairs, held out as the test part is, that chooses the round; 0: all rounds on all.",
+    help="Share of the training pairs, held out as the test part is, that chooses the number of rounds before all are "
+    "trained on; 0: all rounds.",
 )
 @click.option(
     "--test", default=0.0, show_default=True, type=SHARE, help="Share to hold out and to measure the model on."
@@ -100,7 +101,7 @@ def command(pairs: str, start: str | None, as_json: bool, **options: Any) -> Non
     if not os.access(Path(out).absolute().parent, os.W_OK):
         raise OSError(f"--out {out}: there is no folder to write it to")
     data = config.dataset()
-    with stop_after_round() as interrupted:
+    with stop_after_round() as interrupted, plain_warnings():
         outcome = recipe.run(
             data,
             start=earlier,

@@ -12,10 +12,11 @@ from fmfkit.data.dataset import Dataset
 from fmfkit.data.positives import Recognised
 from fmfkit.problem.problem import Problem
 from fmfkit.recommend.evaluation import Metric
-from fmfkit.recommend.positives import settled
+from fmfkit.recommend.positives import Settled, settled
 from fmfkit.recommend.prepared import Prepared
 from fmfkit.recommend.recommender import Recommender
 from fmfkit.recommend.settings import Settings
+from fmfkit.recommend.sweep import chosen, has_collapsed
 from fmfkit.recommend.tuning import Tuned, search
 from fmfkit.training.callbacks import Progress
 from fmfkit.training.events import Callback
@@ -30,8 +31,8 @@ class FMF(Settings):
     """
 
     def problem(self, data: Dataset) -> Problem:
-        """Return the problem of a data set."""
-        settings, _ = settled(self, data)
+        """Return the problem of a data set; what ``fit`` would choose from the data stays at its defaults."""
+        settings = settled(self, data).settings
         return Prepared.of(data, None, settings, None).problem(settings)
 
     def fit(
@@ -59,10 +60,10 @@ class FMF(Settings):
             progress: whether to show it on stderr; by default if that is a terminal.
             callbacks: as for ``fmfkit.fit``.
         """
-        settings, found = settled(self, data, start)
-        say(found, shown=shows(progress))
+        decided = settled(self, data, start)
+        say(decided.found, shown=shows(progress))
         return trained(
-            settings, data, validate=validate, metric=metric, start=start, progress=progress, callbacks=callbacks
+            decided, data, validate=validate, metric=metric, start=start, progress=progress, callbacks=callbacks
         )
 
     def tune(
@@ -76,10 +77,12 @@ class FMF(Settings):
         callbacks: Callback | Sequence[Callback] = (),
     ) -> Tuned:
         """Search for the ``l2``, ``bias_l2`` and ``strengths`` that are best on a validation part; ``growth`` and
-        ``balance`` too, where they are above 0.
+        ``balance`` too, where they are above 0. For positives only it searches ``l2``, ``cells``, ``balance`` and
+        ``strengths``, one after another.
 
-        It begins with these settings, and takes random steps from the best so far; features are encoded and pairs laid
-        out once. Then train with what it found: ``FMF(rank=32).tune(data).best.fit(data)``.
+        It begins with these settings (for positives only, with those that ``fit`` would choose), and ends with random
+        steps from the best so far; features are encoded and pairs laid out once. Then train with what it found:
+        ``FMF(rank=32).tune(data).best.fit(data)``.
 
         Args:
             data: the training data; it must not hold what the model will be tested on.
@@ -89,15 +92,15 @@ class FMF(Settings):
             progress: as for ``fit``.
             callbacks: as for ``fit``; one that stops a fit ends the search.
         """
-        settings, found = settled(self, data)
-        say(found, shown=shows(progress))
+        decided = settled(self, data)
+        say(decided.found, shown=shows(progress))
         return tuned(
-            settings, data, trials=trials, validate=validate, metric=metric, progress=progress, callbacks=callbacks
+            decided, data, trials=trials, validate=validate, metric=metric, progress=progress, callbacks=callbacks
         )
 
 
 def trained(
-    settings: FMF,
+    decided: Settled[FMF],
     data: Dataset,
     *,
     validate: Dataset | float | None,
@@ -105,14 +108,25 @@ def trained(
     start: Recommender | None,
     progress: bool | None,
     callbacks: Callback | Sequence[Callback],
+    label: str = "fit",
 ) -> Recommender:
     """Train with settings that are settled; see ``FMF.fit``."""
-    shown = [Progress()] if shows(progress) else []
-    return Prepared.of(data, validate, settings, start).fit(settings, metric, [*shown, *listed(callbacks)])
+    shown = [Progress(label)] if shows(progress) else []
+    prepared = Prepared.of(data, validate, decided.settings, start)
+    settings = chosen(decided, data, prepared, metric, stream=sys.stderr if shown else None)
+    made = prepared.fit(settings, metric, [*shown, *listed(callbacks)])
+    if settings.cells and has_collapsed(made.model, prepared.train):
+        warnings.warn(
+            "the model's factors are next to zero, so that it ranks by popularity alone: there may be too few pairs to "
+            f"learn more from, or the penalty is too strong: give a lower l2 than {settings.l2:g}, or --l2",
+            UserWarning,
+            stacklevel=3,
+        )
+    return made
 
 
 def tuned(
-    settings: FMF,
+    decided: Settled[FMF],
     data: Dataset,
     *,
     trials: int,
@@ -123,7 +137,8 @@ def tuned(
 ) -> Tuned:
     """Search from settings that are settled; see ``FMF.tune``."""
     stream = sys.stderr if shows(progress) else None
-    prepared = Prepared.of(data, validate, settings, None)
+    prepared = Prepared.of(data, validate, decided.settings, None)
+    settings = chosen(decided, data, prepared, metric, stream)
     return search(settings, prepared, trials=trials, metric=metric, stream=stream, callbacks=listed(callbacks))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import attrs
 
@@ -15,37 +15,30 @@ from fmfkit.recommend.warm_start import settings_for
 
 AnySettings = TypeVar("AnySettings", bound=Settings)
 
-POSITIVES: Mapping[str, Any] = {
-    "rank": 64,
-    "loss": "square",
-    "l2": 0.03,
-    "scale": 0.5,
-    "bias_l2": 0.006,
-    "rounds": 8,
-    "cells": 0.2,
-    "balance": 0.3,
-}
+POSITIVES: Mapping[str, Any] = {"rank": 64, "loss": "square", "scale": 0.5, "rounds": 10, "cells": 30.0, "balance": 0.3}
 """The defaults for positives only that differ from those for ratings."""
 
-UNTIL_CELLS: Mapping[str, Any] = {
-    "loss": "logistic",
-    "l2": 1.0,
-    "scale": "uniform",
-    "bias_l2": 1.0,
-    "rounds": 30,
-    "cells": 0.0,
-    "negatives": 20.0,
-}
-"""What is used instead until a solver counts all cells: drawn negatives."""
+
+@attrs.frozen
+class Settled(Generic[AnySettings]):
+    """What settings become for data."""
+
+    settings: AnySettings
+    found: Recognised
+    """What the data is taken as, and what is said about it."""
+    choose: bool = False
+    """Whether l2 is to be chosen from the data."""
 
 
-def settled(asked: AnySettings, data: Dataset, start: Recommender | None = None) -> tuple[AnySettings, Recognised]:
-    """Return what settings become for data, and what is said about it; a start's decision is kept."""
+def settled(asked: AnySettings, data: Dataset, start: Recommender | None = None) -> Settled[AnySettings]:
+    """Return what settings become for data; a start's decision is kept."""
     settings = asked if start is None else type(asked)(**settings_for(start, asked))
     found = recognise(data, settings.data)
     if not found.positives and (start is not None or settings.negatives or settings.cells):
         found = attrs.evolve(found, warning=None)  # there is more to learn from than equal values
-    return resolved(settings, positives=found.positives), found
+    decided = resolved(settings, positives=found.positives)
+    choose = bool(found.positives and decided.cells and start is None and "l2" not in _fixed(settings))
+    return Settled(decided, found, choose)
 
 
 def resolved(settings: AnySettings, *, positives: bool) -> AnySettings:
@@ -61,9 +54,12 @@ def resolved(settings: AnySettings, *, positives: bool) -> AnySettings:
             "cells: with 0, and without negatives, positives teach nothing but a constant; leave out cells, or give "
             "negatives=20, or --negatives 20"
         )
-    defaults = POSITIVES if settings.cells else {**POSITIVES, **UNTIL_CELLS}
-    given = {name for name in settings.given if getattr(settings, name) is not None}
-    return decided.replace(**{name: v for name, v in defaults.items() if name not in given | {*settings.replaced}})
+    return decided.replace(**{name: value for name, value in POSITIVES.items() if name not in _fixed(settings)})
 
 
-__all__ = ["POSITIVES", "resolved", "settled"]
+def _fixed(settings: Settings) -> set[str]:
+    """Return the settings that were given, or that a regularizer replaces."""
+    return {name for name in settings.given if getattr(settings, name) is not None} | {*settings.replaced}
+
+
+__all__ = ["POSITIVES", "Settled", "resolved", "settled"]

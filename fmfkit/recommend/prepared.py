@@ -15,6 +15,7 @@ from fmfkit.data.encoder import Encoder
 from fmfkit.data.positives import as_positives, usual_split
 from fmfkit.errors import DataError
 from fmfkit.model.model import Model
+from fmfkit.problem.cells import AllCells
 from fmfkit.problem.objective import Objective, Penalties, Penalty
 from fmfkit.problem.observations import Observations
 from fmfkit.problem.problem import Problem
@@ -28,6 +29,9 @@ from fmfkit.training.events import Callback, RoundEvent
 from fmfkit.training.loop import fit
 from fmfkit.training.records import RoundRecord
 from fmfkit.training.state import State
+
+MOST_JUDGED = 2000
+"""Queries by which a ranking is judged after each round: to rank for all can take longer than the round."""
 
 
 def parts(data: Dataset, validate: Dataset | float | None, settings: Settings) -> tuple[Dataset, Dataset | None]:
@@ -49,7 +53,8 @@ def penalties(settings: Settings, encoder: Encoder) -> Penalties:
     if isinstance(given, Penalty | Penalties):
         return Penalties.of(given)
     query, target = encoder.strengths(settings.strengths)
-    net = ElasticNet(l2=settings.l2) if given is None else given
+    # cells count as observations: with l2 / (1 + cells) it is still the strength per given pair
+    net = ElasticNet(l2=settings.l2 / (1 + (settings.cells or 0))) if given is None else given
     bias = ElasticNet(l2=settings.bias_l2) if given is None else given
     return Penalties(
         P=Penalty(net, strengths=query, scale=settings.scale, growth=settings.growth),
@@ -69,8 +74,11 @@ class Prepared:
     observations: Observations
     """The given pairs of the training part: negatives are not among them."""
     start: WarmStart | None = None
+    _judged: Dataset | None = attrs.field(default=None, init=False)
     _drawn: tuple[Any, Observations, Dataset] | None = attrs.field(default=None, init=False)
     """The negatives that were drawn last: for which settings, laid out, and as data."""
+    _weighed: tuple[float, Observations] | None = attrs.field(default=None, init=False)
+    """The given pairs with the weights of the balance that was asked for last."""
 
     @classmethod
     def of(
@@ -110,6 +118,14 @@ class Prepared:
             order = order[~self.train.sampled[order]]
         return self.train.weight[order]
 
+    @property
+    def judged(self) -> Dataset:
+        """The validation part as rankings are judged by it: of very many queries, some that are drawn."""
+        if self._judged is None:
+            assert self.held_out is not None
+            self._judged = _some_queries(self.held_out)
+        return self._judged
+
     def problem(self, settings: Settings) -> Problem:
         """Return the problem that settings make of the data, in the first round."""
         return next(self.problems(settings))
@@ -121,7 +137,8 @@ class Prepared:
         """
         objective = self._objective(settings)
         if not settings.negatives:
-            yield Problem(_balanced(settings, self.train, self.observations), objective)
+            laid = self._given(settings)
+            yield Problem(laid, attrs.evolve(objective, cells=_all_cells(settings, laid)))
             return
         for n in range(settings.rounds if settings.negatives_fresh else 1):
             problem = Problem(self._with_negatives(settings, settings.seed + n), objective)
@@ -129,14 +146,18 @@ class Prepared:
             yield problem
 
     def _objective(self, settings: Settings) -> Objective:
-        if settings.cells:
-            raise ValueError("cells: no solver counts them yet; draw negatives: negatives=20, or --negatives 20")
         return Objective(
             rank=settings.rank,
             loss=settings.loss,
             penalty=penalties(settings, self.encoder),
             offset=None if self.start is None else self.start.start.model.offset,
         )
+
+    def _given(self, settings: Settings) -> Observations:
+        """Return the given pairs, balanced; the same balance is laid out once."""
+        if self._weighed is None or self._weighed[0] != settings.balance:
+            self._weighed = settings.balance, _balanced(settings, self.train, self.observations)
+        return self._weighed[1]
 
     def _with_negatives(self, settings: Settings, seed: int) -> Observations:
         """Return the pairs with negatives drawn, laid out; the same draws are laid out once."""
@@ -161,7 +182,7 @@ class Prepared:
         chosen = chosen or suitable_metrics(resolved_loss(settings), held_out.y, positives=positives)[0]
         if (reason := chosen.refusal(held_out.y)) is not None:
             raise ValueError(f"{chosen.name}: {reason}")
-        measure = chosen.measure
+        held_out, measure = self.judged if chosen.ranks else held_out, chosen.measure
 
         def on_held_out(model: Model) -> float:
             return measure(Judged(model, held_out, seen))
@@ -211,6 +232,23 @@ def draw_negatives(settings: Settings, data: Dataset, known: sp.csr_array | None
     """Return data with negatives as settings say."""
     by: Any = settings.negatives_by
     return data.with_negatives(settings.negatives, by=by, seed=seed, known=known)
+
+
+def _all_cells(settings: Settings, laid: Observations) -> AllCells | None:
+    """Return the term over all cells: together they weigh ``cells`` times what the pairs weigh together."""
+    if not settings.cells:
+        return None
+    queries, targets = (np.count_nonzero(np.diff(pairs.ptr)) for pairs in (laid.by_query, laid.by_target))
+    return AllCells(settings.cells * float(laid.by_query.totals.sum()) / (int(queries) * int(targets)))
+
+
+def _some_queries(data: Dataset) -> Dataset:
+    """Return the pairs of some queries, drawn, if there are very many."""
+    queries = np.unique(data.query)
+    if len(queries) <= MOST_JUDGED:
+        return data
+    drawn = np.random.default_rng(5).choice(queries, MOST_JUDGED, replace=False)
+    return data.only(np.isin(data.query, drawn))
 
 
 def _balanced(settings: Settings, data: Dataset, laid: Observations) -> Observations:

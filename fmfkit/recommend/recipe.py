@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import attrs
 
 from fmfkit.arguments import whole
 from fmfkit.data.dataset import Dataset
-from fmfkit.data.positives import usual_split
+from fmfkit.data.positives import Recognised, usual_split
 from fmfkit.data.report import Report
 from fmfkit.data.splits import Split
 from fmfkit.plugins.registry import resolve
 from fmfkit.recommend.evaluation import Metric, metric_of
-from fmfkit.recommend.fmf import FMF, say, shows, trained, tuned
-from fmfkit.recommend.positives import settled
+from fmfkit.recommend.fmf import FMF, listed, say, shows, trained, tuned
+from fmfkit.recommend.positives import Settled, settled
 from fmfkit.recommend.recommender import Recommender
-from fmfkit.recommend.tuning import Tuned
+from fmfkit.recommend.tuning import Stopping, Tuned
 from fmfkit.training.events import Callback
 
 
@@ -40,8 +41,8 @@ class Recipe:
     """How a model is made of data: what is held out, how settings and the round are chosen, what is measured.
 
     ``Recipe(test=0.1, split="cold-target", tune=40).run(data)`` is ``fmfkit fit --test 0.1 --split cold-target --tune
-    40``. The test part is held out first, by the split; then a validation part of the rest, by the same split. A search
-    for settings, if there is one, looks at the validation part only, and what it found is trained on both.
+    40``. The test part is held out first, by the split; then a validation part of the rest, by the same split. What the
+    validation part chose, settings and rounds, is trained again on both.
     """
 
     settings: FMF = attrs.field(factory=FMF)
@@ -50,7 +51,7 @@ class Recipe:
     split: Split | None = None
     """How pairs are held out; by default of each query if the data has positives only, else at random."""
     validate: float = 0.1
-    """The share of the training pairs that chooses the round; 0 trains all rounds on all pairs."""
+    """The share of the training pairs that chooses the number of rounds; 0 trains all rounds."""
     tune: int = 0
     """How many settings to try; 0 trains with those given."""
     metric: str | Metric | None = None
@@ -92,10 +93,12 @@ class Recipe:
             callbacks: as for ``fmfkit.fit``.
             on_report: called with the report on the data, before training.
             on_tuned: called with what a search found.
-            on_trained: called with the model before it is measured: nothing that was trained is lost.
+            on_trained: called with the model before it is measured, and before it is trained again on all pairs:
+                nothing that was trained is lost. A fit that a callback stops is not trained again.
         """
         self.check(start)
-        settings, found = settled(self.settings, data, start)
+        decided = settled(self.settings, data, start)
+        settings, found = decided.settings, decided.found
         split = self.split or usual_split(data, positives=found.positives)
         test, held_out, search = None, None, None
         if self.test:
@@ -107,32 +110,32 @@ class Recipe:
         train = data
         if self.validate:
             train, held_out = data.split(split, self.validate, settings.seed + 1)
+        stopping = Stopping(listed(callbacks))
+        options: Any = {"metric": self.metric, "progress": progress, "callbacks": stopping}
         if self.tune and held_out is not None:
-            search = tuned(
-                settings,
-                train,
-                trials=self.tune,
-                validate=held_out,
-                metric=self.metric,
-                progress=progress,
-                callbacks=callbacks,
-            )
+            search = tuned(decided, train, trials=self.tune, validate=held_out, **options)
             if on_tuned is not None:
                 on_tuned(search)
-            settings, train, held_out = search.best, data, None
-        made = trained(
-            settings,
-            train,
-            validate=held_out,
-            metric=self.metric,
-            start=start,
-            progress=progress,
-            callbacks=callbacks,
-        )
+            decided, train, held_out = Settled(search.best, found), data, None
+        made = trained(decided, train, validate=held_out, start=start, **options)
         if on_trained is not None:
             on_trained(made)
+        if held_out is not None and not stopping.stopped:
+            again = refitted(made, found, data, start=start, **options)
+            if not stopping.stopped:
+                made = again
+                if on_trained is not None:
+                    on_trained(made)
         measured = {} if test is None else made.evaluate(test, list(self.metrics) or None)
         return Outcome(recommender=made, tuned=search, split=split, test=test, metrics=measured)
+
+
+def refitted(made: Recommender, found: Recognised, data: Dataset, **options: Any) -> Recommender:
+    """Train on all pairs, with the settings and as many rounds as a validation part chose."""
+    given = {name: getattr(made.settings, name) for name in made.settings.given}
+    settings = FMF(**given | {"rounds": max(1, len(made.model.history) - 1)})
+    again = trained(Settled(settings, found), data, validate=None, label="refit", **options)
+    return attrs.evolve(again, validation=made.validation, metric=made.metric)
 
 
 __all__ = ["Outcome", "Recipe"]

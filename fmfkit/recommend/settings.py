@@ -88,8 +88,9 @@ class Settings:
     cells: float | None = setting(
         None,
         Real(optional=True),
-        "Weight in the objective of every pair of a query and a target, given or not, which should score 0; 0 leaves "
-        "them out, as is done for ratings. By default the data decides.",
+        "How much all pairs of a query and a target, given or not, count together, in units of what the given ones "
+        "count together; they should score 0. With 0 they do not count, as is usual for ratings. By default the data "
+        "decides.",
     )
     negatives: float = setting(
         0.0, Real(), "For data that has positives only: pairs to draw for each positive, with y = 0; 0 draws none."

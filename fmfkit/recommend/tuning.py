@@ -1,4 +1,4 @@
-"""The search for good settings: random steps from the best so far, judged on a validation part."""
+"""The search for good settings, judged on a validation part; ``fmfkit.search`` says how it goes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from fmfkit.arguments import whole
 from fmfkit.recommend.evaluation import Metric
 from fmfkit.recommend.prepared import Prepared
-from fmfkit.search import BestSoFar, Knobs, Number, Pace, start, step
+from fmfkit.search import BestSoFar, Knobs, Number, Pace, Search
 from fmfkit.training.events import Callback, RoundEvent
 
 if TYPE_CHECKING:
@@ -70,42 +70,48 @@ def search(
     stream: TextIO | None,
     callbacks: Sequence[Callback],
 ) -> Tuned:
-    """Try ``l2``, ``bias_l2``, the blocks' strengths, growth and balance; see ``FMF.tune``."""
+    """Try settings; see ``FMF.tune``."""
     trials = whole("trials", trials, least=1)
     if front.regularizer is not None:
         raise ValueError("tune: it searches l2, bias_l2 and strengths, which a regularizer replaces; leave it out")
-    rng, knobs = np.random.default_rng([front.seed, 3]), _knobs(front, prepared)
-    found: list[Trial] = []
-    stopping = _Stopping(callbacks)
     watch = prepared.watch(front, metric)
     if watch is None:
         raise ValueError("tune: it needs a validation part: validate=0.1")
-    best = BestSoFar[dict[str, Any]](watch.larger)
+    found: list[Trial] = []
+    stopping = Stopping(callbacks)
+    steps = Search(_knobs(front, prepared), np.random.default_rng([front.seed, 3]), larger=watch.larger, pace=PACE)
     for n in range(trials):
-        values = start(knobs) if n == 0 or best.item is None else step(knobs, best.item, rng, n, PACE)
+        values = steps.propose()
         tried = _with(front, values)
         watch = watch.again()
         prepared.run(tried, watch, [stopping])
         found.append(Trial(tried.replace(rounds=max(watch.best.place, 1)), watch.best.value))
-        best.note(watch.best.value, values)
+        steps.tell(values, watch.best.value)
         if stream is not None:
-            _show(stream, n + 1, trials, watch.name, found[-1].value, best.value)
+            _show(stream, n + 1, trials, watch.name, found[-1].value, steps.best.value)
         if stopping.stopped:
             break
     return Tuned(watch.name, watch.larger, tuple(found))
 
 
 def _knobs(front: FMF, prepared: Prepared) -> Knobs:
-    """Return what is searched: strengths of the blocks of sides that have more than one, and numbers above 0."""
-    numbers = {name: Number(getattr(front, name)) for name in ("l2", "bias_l2")}
+    """Return what is searched: strengths of the blocks of sides that have more than one, and numbers above 0.
+
+    What decides most has a stride, so that it comes first.
+    """
+    numbers = {"l2": Number(front.l2, stride=2.0)}
+    if front.cells:
+        numbers["cells"] = Number(front.cells, stride=3.0)
+    else:
+        numbers["bias_l2"] = Number(front.bias_l2)
+    if front.balance:
+        numbers["balance"] = Number(front.balance, most=1.0, stride=1.5 if front.cells else None)
     if front.growth:
         numbers["growth"] = Number(front.growth, most=max(front.growth, MOST_GROWTH))
-    if front.balance:
-        numbers["balance"] = Number(front.balance, most=1.0)
     for side, blocks in zip(("query", "target"), prepared.encoder.strengths(front.strengths), strict=True):
         for name, strength in blocks.items():
             if len(blocks) > 1 or f"{side}.{name}" in front.strengths:
-                numbers[f"{side}.{name}"] = Number(strength)
+                numbers[f"{side}.{name}"] = Number(strength, stride=3.0 if front.cells else None)
     return numbers
 
 
@@ -115,13 +121,15 @@ def _with(front: FMF, values: dict[str, Any]) -> FMF:
     return front.replace(**{name: v for name, v in values.items() if "." not in name}, strengths=strengths)
 
 
-class _Stopping:
+class Stopping:
     """Calls callbacks, and notes whether one of them stopped the fit."""
 
     def __init__(self, callbacks: Sequence[Callback]) -> None:
+        """Begin with a fit that is not stopped."""
         self.callbacks, self.stopped = callbacks, False
 
     def __call__(self, event: RoundEvent) -> None:
+        """Call them."""
         before = event.stopped
         for callback in self.callbacks:
             callback(event)
@@ -134,4 +142,4 @@ def _show(stream: TextIO, n: int, trials: int, metric: str, value: float, best: 
     stream.flush()
 
 
-__all__ = ["Trial", "Tuned"]
+__all__ = ["Stopping", "Trial", "Tuned"]

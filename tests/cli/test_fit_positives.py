@@ -118,6 +118,12 @@ def test_metrics_can_be_asked_for(shop):
     assert Recommender.load("model.fmf").metric == "map@5"
 
 
+def test_a_model_that_ranks_by_popularity_alone_is_warned_of(shop):
+    output = invoke("fit", "liked.csv", *SMALL, "--l2", "50")
+    assert re.search(r"^warning: the model's factors are next to zero, .* give a lower l2 than 50", output, re.M)
+    assert "warning" not in invoke("fit", "liked.csv", *SMALL, "--l2", "0.2")
+
+
 def test_a_search_on_positives_tells_what_to_add_to_the_command(shop):
     arguments = ["fit", "liked.csv", "--rank", "4", "--rounds", "5", "--test", "0.2"]
     output = invoke(*arguments, "--tune", "3")

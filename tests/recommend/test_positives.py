@@ -75,7 +75,7 @@ def test_y_of_positives_is_1_whatever_it_was(positives):
 def test_ratings_can_be_taken_as_positives_with_a_warning_that_names_the_switch(data):
     above = data.only(data.y > 0)
     with pytest.warns(UserWarning, match=r"distinct values, .* are all counted as positives; use --ratings or data="):
-        y, trained = pairs_of(FRONT.replace(data="positives"), above, validate=0.2)
+        y, trained = pairs_of(FRONT.replace(data="positives", l2=0.1), above, validate=0.2)
     assert (y == 1).all()
     assert trained.metric == "ndcg@10"
     told = trained.evaluate(above, ["rmse", "ndcg@10"])
@@ -121,7 +121,9 @@ def test_a_recipe_splits_positives_per_query_unless_asked(positives, asked, expe
     assert outcome.split == expected
     rest, test = positives.split(expected, 0.2, 0)
     np.testing.assert_array_equal(outcome.test.target, test.target)
-    assert outcome.recommender.seen.nnz == len(rest.split(expected, 0.2, 1)[0])  # validation follows
+    assert outcome.recommender.seen.nnz == len(rest)  # trained again on the validation part too
+    part, held_out = rest.split(expected, 0.2, 1)  # validation follows
+    assert outcome.recommender.validation == FRONT.fit(part, validate=held_out).validation
     assert list(outcome.metrics) == ["ndcg@10", "recall@20"]
     assert outcome.recommender.metric == "ndcg@10"
 
@@ -161,24 +163,26 @@ def test_without_a_setting_positives_are_ranked_far_better_than_by_popularity():
 
 
 def test_positives_have_defaults_of_their_own_and_what_is_given_stays(positives):
-    settings, _ = settled(FMF(), positives)
+    settings = settled(FMF(), positives).settings
     assert (settings.rank, settings.balance) == (POSITIVES["rank"], POSITIVES["balance"])
-    assert bool(settings.cells) != bool(settings.negatives)  # never both, and one of them
+    assert (settings.cells, settings.negatives) == (POSITIVES["cells"], 0)
+    assert settled(FMF(), positives).choose
+    assert not settled(FMF(l2=0.7), positives).choose
     given = {"rank": 3, "balance": 0.0, "l2": 0.7, "loss": "square", "scale": "observations", "rounds": 2}
-    settings, _ = settled(FMF(**given), positives)
+    settings = settled(FMF(**given), positives).settings
     assert {name: getattr(settings, name) for name in given} == given
     assert settled(FMF(cells=None), positives) == settled(FMF(), positives)
 
 
 def test_drawn_negatives_are_used_as_they_are(positives):
-    settings, _ = settled(FMF(negatives=2), positives)
+    settings = settled(FMF(negatives=2), positives).settings
     assert settings == FMF(negatives=2, data="positives", cells=0.0)
     assert FMF(rank=2, rounds=1, negatives=2).fit(positives).settings.cells == 0
 
 
 @pytest.mark.parametrize("regularizer", ["elastic_net", ElasticNet(l2=0.1), Penalty(ElasticNet(l2=1), scale="uniform")])
 def test_a_regularizer_replaces_the_defaults_of_positives_too(positives, regularizer):
-    settings, _ = settled(FMF(regularizer=regularizer), positives)
+    settings = settled(FMF(regularizer=regularizer), positives).settings
     assert settings.regularizer == regularizer
     assert settings.rank == POSITIVES["rank"]
     assert settings.l2 == FMF().l2  # it is not used
@@ -190,9 +194,10 @@ def test_positives_without_cells_and_negatives_are_refused(positives):
 
 
 def test_settings_of_ratings_are_as_given_and_leave_out_the_cells(data):
-    settings, found = settled(FMF(l2=0.1), data)
-    assert settings == FMF(l2=0.1, data="ratings", cells=0.0)
-    assert (found.note, found.warning) == (None, None)
+    decided = settled(FMF(l2=0.1), data)
+    assert decided.settings == FMF(l2=0.1, data="ratings", cells=0.0)
+    assert (decided.found.note, decided.found.warning) == (None, None)
+    assert not settled(FMF(), data).choose
 
 
 def test_a_start_may_draw_negatives_though_its_model_did_not(positives):

@@ -85,7 +85,36 @@ def test_nothing_that_was_trained_is_lost_if_it_cannot_be_measured(data):
 
     with pytest.raises(ArithmeticError, match="no such number"):
         Recipe(settings=FMF(rank=1, rounds=1), test=0.2, metrics=[fail]).run(data, on_trained=kept.append)
-    assert len(kept) == 1
+    assert len(kept) == 2  # on the training part, then on all
+
+
+def test_what_validation_chose_is_trained_again_on_all_pairs(data):
+    front = FMF(rank=8, l2=0.001, rounds=12)
+    outcome = Recipe(settings=front).run(data, progress=False)
+    trained = outcome.recommender
+    part, held_out = data.split_random(0.1, front.seed + 1)
+    before = front.fit(part, validate=held_out)
+    rounds = before.model.history[-1].round
+    assert 0 < rounds < 12
+    assert trained.model.P.tobytes() == front.replace(rounds=rounds).fit(data).model.P.tobytes()
+    assert (trained.validation, trained.metric) == (before.validation, "rmse")
+    assert trained.settings.rounds == rounds
+    assert trained.seen.nnz == len(data)
+
+
+@pytest.mark.parametrize("fit", [1, 2])
+def test_a_fit_that_is_stopped_is_not_trained_again_and_the_model_of_validation_stays(data, fit):
+    begun, kept = [], []
+
+    def stop(event):
+        begun.extend([1] * (event.record.round == 0))
+        if len(begun) == fit and event.record.round == 2:
+            event.stop("interrupted")
+
+    outcome = Recipe(settings=FMF(rank=2, rounds=6)).run(data, progress=False, callbacks=stop, on_trained=kept.append)
+    assert len(begun) == fit
+    assert kept == [outcome.recommender]
+    assert outcome.recommender.seen.nnz < len(data)
 
 
 @pytest.mark.parametrize(
