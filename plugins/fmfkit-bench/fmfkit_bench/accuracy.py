@@ -29,7 +29,6 @@ class Options:
     seed: int
     trials: int
     rounds: int
-    ratio: float
     threads: int | None
 
 
@@ -39,13 +38,6 @@ class Options:
 @options.seed
 @click.option("--trials", default=40, show_default=True, type=click.IntRange(1), help="Settings to try for each model.")
 @options.rounds(50, "Rounds of each trial, at most.")
-@click.option(
-    "--ratio",
-    default=100.0,
-    show_default=True,
-    type=options.POSITIVE,
-    help="Negatives for each pair, where the data has positives only.",
-)
 @options.threads
 @options.reported(Options, "Accuracy on real data")
 def command(given: Options, report: Report) -> None:
@@ -80,8 +72,6 @@ class Outcome:
 def measure(data: Real, given: Options, say: Callable[[str], None]) -> Section:
     """Search settings on a part of the training pairs, train on all of them, and look at the test part once."""
     front = FMF(rank=given.rank, rounds=given.rounds, seed=given.seed, threads=given.threads)
-    if data.positives_only:
-        front = front.replace(loss="logistic", scale="uniform", l2=0.3, bias_l2=1.0, negatives=given.ratio)
     outcomes = []
     for features in (False, True):
         outcomes.append(_one(data, front, given, features=features))
@@ -138,7 +128,8 @@ def _section(data: Real, outcomes: list[Outcome], given: Options) -> Section:
 
 def _searched(settings: FMF) -> str:
     """Return the settings that the search chose."""
-    numbers = {name: getattr(settings, name) for name in ("rounds", "l2", "bias_l2", "growth", "balance")}
+    names = ("rounds", "l2", "cells" if settings.cells else "bias_l2", "growth", "balance")
+    numbers = {name: getattr(settings, name) for name in names}
     return ", ".join(f"{name} {value:.3g}" for name, value in (numbers | dict(settings.strengths)).items())
 
 

@@ -8,6 +8,7 @@ import click
 
 COMMANDS = {
     "accuracy": ("fmfkit_bench.accuracy", "Measure models on real data, with features and without."),
+    "cells": ("fmfkit_bench.speed.cells", "Time what the term over all cells adds to a round."),
     "data": ("fmfkit_bench.data.command", "Show what the generated data is like, and how much its features help."),
     "losses": ("fmfkit_bench.components.losses", "Compare the ways to write a loss: built in, C, numba, NumPy."),
     "paper": ("fmfkit_bench.paper.command", "Repeat the paper's experiments and check its claims."),

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 import fmfkit
 from fmfkit import (
+    FMF,
     Dataset,
     Model,
     PartitionScheduler,
@@ -81,6 +82,11 @@ class Given:
             query_bias=self.biases,
             target_bias=self.biases,
         )
+
+
+def positives_problem(data: Dataset, rank: int) -> Problem:
+    """Return the problem of pairs that are all taken as positives, with a term over all cells."""
+    return FMF(rank=rank, data="positives").problem(attrs.evolve(data, y=np.ones(len(data))))
 
 
 def elastic_net(l2: float) -> Penalty:

@@ -9,6 +9,7 @@ import attrs
 import click
 from fmfkit_bench import core, options
 from fmfkit_bench.data import real, shapes
+from fmfkit_bench.peers.judging import DECIDES, ranking_metric
 from fmfkit_bench.peers.race import Race
 from fmfkit_bench.peers.registry import Registry
 from fmfkit_bench.peers.search import Limits
@@ -31,6 +32,7 @@ class Options:
     trials: int
     budget: float
     limit: float
+    decides: str
 
     def job(self) -> Job:
         """Return what is the same for all systems and data."""
@@ -42,7 +44,16 @@ class Options:
             seed=self.seed,
             rounds=self.rounds,
             limits=Limits(self.trials, self.budget),
+            decides=self.decides,
         )
+
+
+def _ranking_metric(context: click.Context, parameter: click.Parameter, given: str) -> str:
+    try:
+        ranking_metric(given)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+    return given
 
 
 @click.command("peers")
@@ -64,6 +75,14 @@ class Options:
 @click.option("--budget", default=120.0, show_default=True, type=options.POSITIVE, help="Seconds that each may search.")
 @click.option(
     "--limit", default=900.0, show_default=True, type=options.POSITIVE, help="Seconds after which a process is ended."
+)
+@click.option(
+    "--choose-by",
+    "decides",
+    default=DECIDES,
+    show_default=True,
+    callback=_ranking_metric,
+    help="What decides between settings and rounds where targets are ranked.",
 )
 @options.reported(Options, "Beside other systems")
 def command(given: Options, report: Report) -> None:

@@ -17,42 +17,75 @@ from fmfkit.search import best_place
 
 JUDGED_QUERIES = 2000
 """While settings are searched, rankings are judged by so many queries."""
+DECIDES = "map@10"
+"""What decides between settings where targets are ranked, unless asked for another."""
+RECALL_DEPTHS, NDCG_DEPTHS = (20, 50, 100, 300), (20, 100)
+DEEPEST = 10_000
+"""With at most so many targets the MAP is over all ranks, else over the first ``FIRST``."""
+FIRST = 1000
+QUERIES_AT_ONCE = 1000
 
 
 @attrs.frozen(eq=False)
 class Judge:
-    """Held-out pairs, and the metric that decides: the RMSE, or MAP@10."""
+    """Held-out pairs, and the metric that decides: the RMSE, or for rankings the one that was asked for."""
 
     test: Dataset
     known: sp.csr_matrix
     """The training pairs, which are not ranked."""
     ranking: bool
     queries: Rows
+    decides: str = DECIDES
 
     @classmethod
-    def of(cls, task: Task, test: Dataset, queries: int | None = None) -> Judge:
+    def of(cls, task: Task, test: Dataset, queries: int | None = None, decides: str = DECIDES) -> Judge:
         """Judge by the pairs of ``test``; rankings by some of its queries, or all."""
         rows = np.unique(test.query)
         if queries is not None and len(rows) > queries:
             rows = np.sort(np.random.default_rng(0).choice(rows, queries, replace=False))
-        return cls(test, task.matrix, task.ranking, rows)
+        return cls(test, task.matrix, task.ranking, rows, decides)
 
     def value(self, trained: Trained) -> float:
         """Return the metric that decides."""
         if not self.ranking:
             return metrics.rmse(core.y_of(self.test), trained.score(self.test.query, self.test.target))
-        return self._ranking(trained, 10).map(10)
+        name, k = ranking_metric(self.decides)
+        ranking = self._ranking(trained, self.queries, k)
+        return float(getattr(ranking, name)(min(k, self.test.shape[1])))
 
     def everything(self, trained: Trained) -> dict[str, float]:
         """Return all metrics that are shown."""
         if not self.ranking:
             return {"RMSE": self.value(trained)}
-        ranking = self._ranking(trained, self.test.shape[1])
-        return {"P@1": ranking.precision(1), "MAP": ranking.map(), "MAP@5": ranking.map(5)}
+        parts = np.array_split(self.queries, -(-len(self.queries) // QUERIES_AT_ONCE))
+        found = [self._shown(trained, part) for part in parts]
+        sizes = [len(part) for part in parts]
+        return {name: float(np.average([one[name] for one in found], weights=sizes)) for name in found[0]}
 
-    def _ranking(self, trained: Trained, k: int) -> metrics.Ranking:
-        relevant = self.test.matrix[self.queries]
-        return metrics.Ranking.of(trained.top(self.queries, min(k, relevant.shape[1]), self.known), relevant)
+    def _shown(self, trained: Trained, queries: Rows) -> dict[str, float]:
+        """Return the metrics of some queries' rankings."""
+        targets = self.test.shape[1]
+        depth = targets if targets <= DEEPEST else FIRST
+        ranking = self._ranking(trained, queries, depth)
+        shown = {
+            "P@1": ranking.precision(1),
+            "MAP" if depth == targets else f"MAP@{depth}": ranking.map(),
+            "MAP@5": ranking.map(5),
+        }
+        shown |= {f"recall@{k}": ranking.recall(k) for k in RECALL_DEPTHS if k < targets}
+        return shown | {f"ndcg@{k}": ranking.ndcg(k) for k in NDCG_DEPTHS if k < targets}
+
+    def _ranking(self, trained: Trained, queries: Rows, k: int) -> metrics.Ranking:
+        relevant = self.test.matrix[queries]
+        return metrics.Ranking.of(trained.top(queries, min(k, relevant.shape[1]), self.known), relevant)
+
+
+def ranking_metric(text: str) -> tuple[str, int]:
+    """Return the name and the depth of a metric of rankings, such as "recall@20"."""
+    name, _, depth = text.partition("@")
+    if name not in ("precision", "recall", "map", "ndcg") or not depth.isdigit() or int(depth) < 1:
+        raise ValueError(f"expected precision, recall, map or ndcg and a depth, such as recall@20, got {text!r}")
+    return name, int(depth)
 
 
 @attrs.define
@@ -90,4 +123,4 @@ class Watch:
         return 1 + best_place(self.values, larger=self.judge.ranking)
 
 
-__all__ = ["JUDGED_QUERIES", "Judge", "Watch"]
+__all__ = ["DECIDES", "JUDGED_QUERIES", "Judge", "Watch", "ranking_metric"]

@@ -12,6 +12,7 @@ from fmfkit.search import best_place
 
 CLOSE = 1.005
 """Within half a percent of an error."""
+OURS = ("fmfkit", "fmfkit, no setting")
 
 
 @attrs.frozen(kw_only=True)
@@ -50,11 +51,11 @@ def section(name: str, outcomes: list[Outcome], job: Job) -> Section:
     skipped: list[list[Cell]] = [[one.system, one.skipped] for one in outcomes if one.skipped is not None]
     if skipped:
         tables.append(Table(f"{name}: not measured", ["system", "reason"], skipped))
-    decides = f"MAP@10 of {judging.JUDGED_QUERIES} queries" if ranking else "RMSE"
+    decides = f"{job.decides} of {judging.JUDGED_QUERIES} queries" if ranking else "RMSE"
     return Section(
         name,
         name,
-        f"Rank {job.rank}, {job.threads} threads; settings and rounds chosen on a validation part, by "
+        f"Rank {job.rank}, {job.threads} threads; settings and rounds chosen on a validation part, in "
         f"{job.limits.trials} trials or {job.limits.seconds:g} s. s: seconds of training with them. best: the best "
         f"{decides} on the test part after any round, and the seconds to it. peak MB: of the process while it trains. "
         f"s to rank: the first {worker.TOP} targets for the queries of the test part, {worker.TOP_QUERIES} at most, by "
@@ -83,13 +84,13 @@ def _row(one: Outcome, columns: list[str], ranking: bool) -> list[Cell]:
 
 def _claims(name: str, done: list[Outcome], ranking: bool) -> list[Claim]:
     mine = next((one for one in done if one.system == "fmfkit"), None)
-    others = [one for one in done if one.system != "fmfkit" and not one.bayesian]
+    others = [one for one in done if one.system not in OURS and not one.bayesian]
     if not others:
         return []
     if mine is None:
         return [Claim("fmfkit takes part", name, False, "it was not measured")]
     if ranking:
-        return [_ahead(name, metric, mine, others, more=True) for metric in ("P@1", "MAP")]
+        return [_ahead(name, metric, mine, others, more=True) for metric in list(mine.run.metrics)[:2]]  # P@1, MAP
     return [_ahead(name, "RMSE", mine, others, more=False), _fastest(name, mine, others)]
 
 

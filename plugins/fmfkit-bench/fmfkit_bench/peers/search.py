@@ -36,16 +36,18 @@ class Found:
 
 
 def search(peer: Peer, task: Task, judge: Judge, limits: Limits) -> Found:
-    """Try settings until the trials or the seconds are used up; at least one.
+    """Try settings until the trials or the seconds are used up; at least one, and one alone where there are no knobs.
 
     Seconds are those of the clock, judging included; the last trial is cut short at twice the limit.
     """
-    knobs = Search(peer.knobs(task), np.random.default_rng([task.seed, 7]), larger=judge.ranking)
+    named = peer.knobs(task)
+    most = limits.trials if named else 1
+    knobs = Search(named, np.random.default_rng([task.seed, 7]), larger=judge.ranking)
     rounds = 0
     began = time.perf_counter()
     failed: Exception | None = None
     n = 0
-    while n < limits.trials and (n == 0 or time.perf_counter() - began < limits.seconds):
+    while n < most and (n == 0 or time.perf_counter() - began < limits.seconds):
         n += 1
         settings = knobs.propose()
         watch = Watch(judge, PATIENCE, deadline=began + 2 * limits.seconds)

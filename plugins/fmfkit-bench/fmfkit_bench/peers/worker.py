@@ -18,7 +18,7 @@ import numpy as np
 from fmfkit_bench.data import real
 from fmfkit_bench.data.real import Real
 from fmfkit_bench.peers.interface import Peer, Rows, Task, Trained
-from fmfkit_bench.peers.judging import JUDGED_QUERIES, Judge, Watch
+from fmfkit_bench.peers.judging import DECIDES, JUDGED_QUERIES, Judge, Watch
 from fmfkit_bench.peers.registry import Registry
 from fmfkit_bench.peers.search import Found, Limits, search
 from fmfkit_bench.speed import machine
@@ -41,6 +41,8 @@ class Job:
     seed: int
     rounds: int
     limits: Limits
+    decides: str = DECIDES
+    """The metric of rankings that decides between settings and rounds."""
     found: Found | None = None
     """Train with these settings; None searches them."""
     scores: str | None = None
@@ -101,13 +103,13 @@ def work(job: Job) -> Answer:
         return Answer(measured=_measured(job, peer, attrs.evolve(task, rounds=job.found.rounds), data.test))
     part, held_out = data.parts(data.train, job.seed)
     task = job.task(data, part)
-    return Answer(found=search(peer, task, Judge.of(task, held_out, JUDGED_QUERIES), job.limits))
+    return Answer(found=search(peer, task, Judge.of(task, held_out, JUDGED_QUERIES, job.decides), job.limits))
 
 
 def _measured(job: Job, peer: Peer, task: Task, test: Dataset) -> Measured:
     assert job.found is not None
     machine.reset_peak()
-    watch = Watch(Judge.of(task, test, JUDGED_QUERIES))
+    watch = Watch(Judge.of(task, test, JUDGED_QUERIES, job.decides))
     peer.train(task, job.found.settings, watch.note)
     assert watch.last is not None
     if job.scores is not None:

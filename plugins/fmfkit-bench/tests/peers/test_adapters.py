@@ -2,10 +2,11 @@ import ast
 import importlib.util
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from fmfkit_bench.peers.adapters import SYSTEMS, fmfkit
+from fmfkit_bench.peers.adapters import SYSTEMS, fmfkit, irspack
 from fmfkit_bench.peers.judging import Watch
 
 from fmfkit import FMF
@@ -56,6 +57,32 @@ def test_new_queries_have_no_identity_for_fmfkit(npz, task_of):
     assert "query.indicator" not in knobs
     task, _ = task_of(npz(positives=True, mutual=True))
     assert "query.indicator" in fmfkit.Fmfkit().knobs(task)
+
+
+def test_irspack_is_trained_on_instances_with_pairs_only(npz, task_of):
+    task, _ = task_of(npz(positives=True, cold=True))
+    side = irspack.Side.of(task, 0, features=True)
+    assert len(side.rows) < side.size == task.data.shape[0]
+    assert side.options(1.0)["user_features"].shape[0] == len(side.rows)
+    embedding = side.embedding(
+        SimpleNamespace(
+            get_user_embedding=lambda: np.ones((len(side.rows), 2)),
+            compute_user_embedding_from_features=lambda features: np.full((features.shape[0], 2), 7.0),
+        )
+    )
+    known = np.isin(np.arange(side.size), side.rows)
+    assert (embedding[known] == 1).all()
+    assert (embedding[~known] == 7).all()
+
+
+def test_fmfkit_without_a_setting_has_nothing_to_search_and_trains_all_its_rounds(npz, task_of):
+    task, judge = task_of(npz(positives=True, mutual=True))
+    peer = fmfkit.Untuned()
+    assert peer.knobs(task) == {}
+    watch = Watch(judge)
+    peer.train(task, {}, watch.note)
+    assert len(watch.values) == 1
+    assert watch.last.model.history[-1].round > task.rounds
 
 
 def test_listing_the_systems_imports_no_adapter():

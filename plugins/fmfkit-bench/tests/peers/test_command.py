@@ -7,7 +7,10 @@ SMALL = ("--rank", 4, "--rounds", 8, "--trials", 3, "--threads", 2, "--budget", 
 
 @pytest.mark.parametrize(
     ("given", "metrics", "other"),
-    [({}, ["RMSE"], "means"), ({"positives": True, "mutual": True}, ["P@1", "MAP", "MAP@5"], "counts")],
+    [
+        ({}, ["RMSE"], "means"),
+        ({"positives": True, "mutual": True}, ["P@1", "MAP", "MAP@5", "recall@20", "ndcg@20"], "counts"),
+    ],
 )
 def test_fmfkit_and_a_plugins_system_run_side_by_side(toys, npz, bench, tmp_path, given, metrics, other):
     out = tmp_path / "out.json"
@@ -63,4 +66,5 @@ def test_the_file_of_an_interrupted_run_names_the_command_for_what_it_holds(npz,
 def test_wrong_use_exits_with_2(npz, bench):
     bench("peers", npz(), "--peer", "nobody", code=2)
     bench("peers", "absent.npz", code=2)
+    assert "such as recall@20" in bench("peers", npz(), "--choose-by", "rmse", code=2)
     assert "give FILES" in bench("peers", code=2)

@@ -28,7 +28,7 @@ class FmfkitModel:
         return self.model.recommend(queries, k, exclude=known).targets
 
 
-SETTINGS = ("balance", "bias_l2", "growth", "loss", "scale")
+SETTINGS = ("balance", "bias_l2", "cells", "growth", "scale")
 """What the search finds under the name that ``FMF`` has for it."""
 
 
@@ -38,9 +38,9 @@ class Fmfkit(Peer):
     takes_features = True
 
     def knobs(self, task: Task) -> Knobs:
-        """Return what makes the penalty, and for ranking the loss, how many negatives are drawn, and the balance."""
+        """Return the penalty, and for ranking the weight of all cells, and the balance; where ``FMF`` begins."""
         strengths: dict[str, Number | Choice] = {
-            f"{side}.{name}": Number(start)
+            f"{side}.{name}": Number(start, stride=3.0 if task.ranking else None)
             for side, blocks in core.strengths_of(_without_new_ids(task)).items()
             for name, start in blocks.items()
             if len(blocks) > 1
@@ -53,13 +53,10 @@ class Fmfkit(Peer):
                 "growth": Choice((0.0, 0.5, 1.0)),
             }
             return ratings | strengths
-        most = min(100.0, task.data.shape[0] * task.data.shape[1] / len(task.data))
         ranking: dict[str, Number | Choice] = {
-            "loss": Choice(("logistic", "square")),
-            "ratio": Number(min(most, 6e6 / len(task.data)), 1.0, most),
-            "l2": Number(10.0),
-            "bias_l2": Number(5.0),
-            "balance": Number(0.3, 0.01, 1.0),
+            "l2": Number(0.5, stride=2.0),
+            "cells": Number(30.0, stride=3.0),
+            "balance": Number(0.3, 0.01, 1.0, stride=1.5),
         }
         return ranking | strengths
 
@@ -72,8 +69,7 @@ class Fmfkit(Peer):
             seed=task.seed,
             l2=_l2(task, settings),
             strengths={name: value for name, value in settings.items() if "." in name},
-            negatives=settings["ratio"] if task.ranking else 0.0,
-            **{"scale": "uniform"} | {name: value for name, value in settings.items() if name in SETTINGS},
+            **{name: value for name, value in settings.items() if name in SETTINGS},
         )
 
         def after(event: RoundEvent) -> None:
@@ -81,6 +77,20 @@ class Fmfkit(Peer):
                 event.stop("enough")
 
         front.fit(_without_new_ids(task), progress=False, callbacks=after)
+
+
+class Untuned(Fmfkit):
+    """fmfkit as it is for users who give no setting but the rank: it chooses from the training pairs itself."""
+
+    def knobs(self, task: Task) -> Knobs:
+        """Return none."""
+        return {}
+
+    def train(self, task: Task, settings: Settings, note: Note) -> None:
+        """Fit, all rounds, whatever a validation part would choose."""
+        front = FMF(rank=task.rank, threads=task.threads, seed=task.seed)
+        trained = front.fit(_without_new_ids(task), progress=False)
+        note(lambda: FmfkitModel(trained.model))
 
 
 def _l2(task: Task, settings: Settings) -> float:
@@ -94,4 +104,4 @@ def _without_new_ids(task: Task) -> Dataset:
     return core.without_query_ids(task.data) if task.new_queries else task.data
 
 
-__all__ = ["Fmfkit"]
+__all__ = ["Fmfkit", "Untuned"]

@@ -37,7 +37,7 @@ class ALS(Peer):
 
     def knobs(self, task: Task) -> Knobs:
         """Return the penalty, and the weight of positives."""
-        return {"regularization": Number(0.05), "alpha": Number(10.0)}
+        return {"regularization": Number(0.05, stride=3.0), "alpha": Number(10.0, stride=3.0)}
 
     def train(self, task: Task, settings: Settings, note: Note) -> None:
         """Fit, with a callback."""

@@ -8,24 +8,44 @@ from typing import Any
 import attrs
 import numpy as np
 import scipy.sparse as sp
-from fmfkit_bench.peers.interface import Choice, Factors, Knobs, Note, Number, Peer, Rows, Settings, Task, best_of
+from fmfkit_bench.peers.interface import Choice, Factors, Knobs, Note, Number, Peer, Rows, Settings, Task
 from numpy.typing import NDArray
+
+SIDES = ("user", "item")
 
 
 @attrs.frozen(eq=False)
-class IrspackModel:
-    """irspack's own ranking."""
+class Side:
+    """Queries or targets: those with pairs are trained, the others get what their features say."""
 
-    model: Any
+    name: str
+    rows: Rows
+    """Those with pairs."""
+    features: sp.csr_matrix | None
+    """Of all."""
+    size: int
 
-    def score(self, query: Rows, target: Rows) -> NDArray[Any]:
-        """Return scores."""
-        return Factors(self.model.get_user_embedding(), self.model.get_item_embedding()).score(query, target)
+    @classmethod
+    def of(cls, task: Task, side: int, *, features: bool) -> Side:
+        """Look at one side of a task."""
+        given = task.features(side, identity=False, history=False) if features else None
+        rows = np.unique(task.data.target if side else task.data.query)
+        return cls(SIDES[side], rows, given, task.data.shape[side])
 
-    def top(self, queries: Rows, k: int, known: sp.csr_matrix) -> NDArray[Any]:
-        """Return the best targets."""
-        parts = np.array_split(queries, -(-len(queries) // 512))
-        return np.concatenate([best_of(self.model.get_score(part), k, known[part]) for part in parts])
+    def options(self, weight: float) -> dict[str, Any]:
+        """Return what irspack is given of the features."""
+        if self.features is None:
+            return {}
+        return {f"{self.name}_features": self.features[self.rows], f"lambda_{self.name}_feature": weight}
+
+    def embedding(self, model: Any) -> NDArray[Any]:
+        """Return the embedding of all instances; zeros where nothing is known of one."""
+        trained = getattr(model, f"get_{self.name}_embedding")()
+        whole = np.zeros((self.size, trained.shape[1]), np.float32)
+        if self.features is not None:
+            whole[:] = getattr(model, f"compute_{self.name}_embedding_from_features")(self.features)
+        whole[self.rows] = trained
+        return whole
 
 
 class Irspack(Peer):
@@ -35,22 +55,21 @@ class Irspack(Peer):
     takes_features = True
 
     def knobs(self, task: Task) -> Knobs:
-        """Return the weight of the other cells, the penalty, its power of frequency, and how far features decide."""
-        knobs: dict[str, Number | Choice] = {"alpha0": Number(0.1), "reg": Number(1e-3), "nu": Number(1.0, 0.1, 1.5)}
-        if task.new_queries:
-            return knobs | {"lambda_feature": Number(1.0)}
-        return knobs | {"features": Choice((False, True)), "lambda_feature": Number(1.0)}
+        """Return the penalty, the weight of the other cells, the penalty's power of frequency, and features."""
+        knobs: dict[str, Number | Choice] = {
+            "reg": Number(1e-3, stride=3.0),
+            "alpha0": Number(0.1, stride=3.0),
+            "nu": Number(1.0, 0.1, 1.5),
+            "lambda_feature": Number(1.0),
+        }
+        return knobs if task.new_queries else knobs | {"features": Choice((False, True))}
 
     def train(self, task: Task, settings: Settings, note: Note) -> None:
         """Train an epoch at a time."""
-        more: dict[str, Any] = {}
-        if settings.get("features", True):
-            for side, what in enumerate(("user", "item")):
-                matrix = task.features(side, identity=False, history=False)
-                if matrix is not None:
-                    more |= {f"{what}_features": matrix, f"lambda_{what}_feature": settings["lambda_feature"]}
+        sides = [Side.of(task, side, features=settings.get("features", True)) for side in (0, 1)]
+        more = {name: value for side in sides for name, value in side.options(settings["lambda_feature"]).items()}
         model = importlib.import_module("irspack").IALSRecommender(
-            sp.csr_matrix(task.matrix, dtype=np.float64),
+            sp.csr_matrix(task.matrix[sides[0].rows][:, sides[1].rows], dtype=np.float64),
             n_components=task.rank,
             alpha0=settings["alpha0"],
             reg=settings["reg"],
@@ -62,7 +81,7 @@ class Irspack(Peer):
         model.start_learning()
         for _ in range(task.rounds):
             model.run_epoch()
-            if note(lambda: IrspackModel(model)):
+            if note(lambda: Factors(*(side.embedding(model) for side in sides))):
                 break
 
 

@@ -18,7 +18,7 @@ class LightFM(Peer):
         """Return the loss, the learning rate, the penalty and how long WARP looks for a violation."""
         return {
             "loss": Choice(("warp", "bpr", "logistic")),
-            "learning_rate": Number(0.05),
+            "learning_rate": Number(0.05, stride=2.0),
             "alpha": Number(1e-6),
             "max_sampled": Number(10, least=2, most=100, whole=True),
         }
