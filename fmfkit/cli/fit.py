@@ -144,20 +144,20 @@ def _found(tuned: Tuned, asked: FMF) -> str:
     """Return what a search found, in the words of the command line: what to add to what was asked for."""
     best = tuned.best
     changed = [name for name in names() if (getattr(best, name) or None) != (getattr(asked, name) or None)]
-    told = [
+    words = [
         spelled(name, getattr(best, name))
         for name in names()
         if name in ("l2", "bias_l2") or (name in changed and name not in ("data", "strengths", "rounds"))
     ]
-    told += [f"--strength {name}={value:.4g}" for name, value in best.strengths.items()]
-    told += [f"--rounds {best.rounds}", "--validate 0"]
-    return f"{tuned.metric} {tuned.value:.4f} with {' '.join(told)}"
+    words += [f"--strength {name}={value:.4g}" for name, value in best.strengths.items()]
+    words += [f"--rounds {best.rounds}", "--validate 0"]
+    return f"{tuned.metric} {tuned.value:.4f} with {' '.join(words)}"
 
 
 def _show(outcome: Outcome, out: str, as_json: bool) -> None:
     """Print what became of it."""
     model = outcome.recommender.model
-    told: dict[str, Any] = {
+    summary: dict[str, Any] = {
         "model": out,
         "data": outcome.recommender.settings.data,
         "rounds": model.history[-1].round,
@@ -165,9 +165,9 @@ def _show(outcome: Outcome, out: str, as_json: bool) -> None:
         "objective": model.history[-1].objective,
     }
     if as_json:
-        click.echo(json.dumps(told if outcome.test is None else told | {"test": outcome.metrics}))
+        click.echo(json.dumps(summary if outcome.test is None else summary | {"test": outcome.metrics}))
         return
-    click.echo(f"{out}: {told['rounds']} rounds" + (f", {told['stopped']}" if told["stopped"] else ""))
+    click.echo(f"{out}: {summary['rounds']} rounds" + (f", {summary['stopped']}" if summary["stopped"] else ""))
     if outcome.test is not None:
         click.echo(f"on {len(outcome.test)} held-out pairs ({outcome.split}): {metrics_line(outcome.metrics)}")
 

@@ -19,7 +19,7 @@ def command(model: str, as_json: bool) -> None:
     """Show what MODEL was trained on, and how."""
     trained = Recommender.load(model)
     inner = trained.model
-    told: dict[str, Any] = {
+    summary: dict[str, Any] = {
         "data": trained.settings.data,
         "rank": inner.rank,
         "loss": repr(inner.loss),
@@ -35,15 +35,15 @@ def command(model: str, as_json: bool) -> None:
         "targets": {"count": inner.Z.rows, "blocks": _blocks(inner.Z)},
     }
     if as_json:
-        click.echo(json.dumps(told))
+        click.echo(json.dumps(summary))
         return
     for name in ("data", "rank", "loss", "offset", "rounds", "objective", "stopped"):
-        click.echo(f"{name:12} {told[name]}")
+        click.echo(f"{name:12} {summary[name]}")
     if trained.validation:
         click.echo(f"{trained.metric:12} {' '.join(f'{value:.4f}' for value in trained.validation)}  (validation)")
     for side in ("queries", "targets"):
-        blocks = ", ".join(f"{name} ({width})" for name, width in told[side]["blocks"].items())
-        click.echo(f"{side:12} {told[side]['count']}: {blocks}")
+        blocks = ", ".join(f"{name} ({width})" for name, width in summary[side]["blocks"].items())
+        click.echo(f"{side:12} {summary[side]['count']}: {blocks}")
 
 
 def _blocks(features: Any) -> dict[str, int]:

@@ -91,8 +91,8 @@ class SideEncoder:
             arrays |= {f"labels.{name}": array for name, array in text.pack(self.labels).items()}
         about["blocks"] = []
         for n, learnt in enumerate(self.blocks):
-            told, names = block_kinds.to_parts(learnt)
-            about["blocks"].append(told)
+            described, names = block_kinds.to_parts(learnt)
+            about["blocks"].append(described)
             arrays |= {f"block{n}.{name}": array for name, array in names.items()}
         return about, arrays
 
@@ -104,7 +104,7 @@ class SideEncoder:
             return {name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)}
 
         ids = Ids.from_arrays(about["ids"], part("ids."))
-        learnt = [block_kinds.from_parts(told, part(f"block{n}.")) for n, told in enumerate(about["blocks"])]
+        learnt = [block_kinds.from_parts(described, part(f"block{n}.")) for n, described in enumerate(about["blocks"])]
         labels = ids.names if about["label"] is None else text.unpack(part("labels."))
         return cls(ids, about["key"], about["indicator"], tuple(learnt), about["label"], labels)
 

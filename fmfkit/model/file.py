@@ -53,8 +53,8 @@ def write(path: str | os.PathLike[str], sections: Mapping[str, Section]) -> None
         for name, section in sections.items()
         for key, array in section.arrays.items()
     }
-    told = {"format": FORMAT, "version": VERSION, "fmfkit": fmfkit.__version__}
-    text = json.dumps(told | {"sections": {name: s.about for name, s in sections.items()}}, sort_keys=True)
+    header = {"format": FORMAT, "version": VERSION, "fmfkit": fmfkit.__version__}
+    text = json.dumps(header | {"sections": {name: s.about for name, s in sections.items()}}, sort_keys=True)
     part = target.with_name(target.name + ".part")
     part.touch()  # with the permissions that files have here; a folder that is missing, or not ours, is an error now
     rights = part.stat().st_mode
@@ -78,7 +78,7 @@ def read(path: str | os.PathLike[str]) -> dict[str, Section]:
     about = _checked(metadata, path)
     if metadata.get("digest") != _digest(arrays, metadata["fmfkit"]):
         raise ModelFileError(f"{path}: its content does not match its digest: it was changed after it was written")
-    sections = {name: Section(told, {}) for name, told in about["sections"].items()}
+    sections = {name: Section(found, {}) for name, found in about["sections"].items()}
     for key, array in arrays.items():
         name, _, rest = key.partition("/")
         sections[name].arrays[rest] = array

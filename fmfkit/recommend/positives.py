@@ -1,4 +1,4 @@
-"""What settings become for data: whether it has positives only is decided here, once, and all later code is told."""
+"""What settings become for data: whether it has positives only is decided here, once, and nowhere else."""
 
 from __future__ import annotations
 

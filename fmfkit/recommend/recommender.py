@@ -45,7 +45,7 @@ class Recommender:
     columns: Mapping[str, str | None] = attrs.field(factory=dict)
     """The columns of the table of pairs it was trained on."""
     settings: Settings = attrs.field(factory=Settings)
-    """What it was trained with: what a fit that starts from it uses unless told otherwise."""
+    """What it was trained with: what a fit that starts from it uses unless given others."""
     lost: Mapping[str, str] = attrs.field(factory=dict)
     """Settings that its file could not hold, by name: components that no plugin offers."""
 

@@ -40,7 +40,7 @@ def setting(default: Any, kind: Kind, help: str, *, kept: bool = True) -> Any:
 
 @attrs.frozen(kw_only=True)
 class Settings:
-    """What ``FMF`` can be told."""
+    """What ``FMF`` can be given."""
 
     data: DataKind = setting(
         "auto",
@@ -179,8 +179,8 @@ def default_of(name: str) -> Any:
 
 def _to_json(value: Any) -> Any:
     if isinstance(value, Loss | Regularizer | Solver):
-        told = description.describe(value)
-        return {"unnamed": repr(value)} if told is None else {"component": told}
+        described = description.describe(value)
+        return {"unnamed": repr(value)} if described is None else {"component": described}
     if isinstance(value, Penalty | Penalties):
         parts = {field.name: _to_json(getattr(value, field.name)) for field in attrs.fields(type(value))}
         return {"penalty" if isinstance(value, Penalty) else "penalties": parts}

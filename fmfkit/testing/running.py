@@ -11,7 +11,7 @@ from fmfkit.errors import PluginLoadError, UnknownNameError
 from fmfkit.interfaces import Loss, PartitionScheduler, Regularizer, Solver
 from fmfkit.plugins.registry import Kind, get_registry
 from fmfkit.testing import losses, regularizers, schedulers, solvers
-from fmfkit.testing.verdict import ConformanceError, Skipped, law, told
+from fmfkit.testing.verdict import ConformanceError, Skipped, conformance_error, law
 
 Check = Callable[[Any], None]
 
@@ -68,14 +68,14 @@ def checks_for(component: Any) -> Iterator[Check]:
     for interface, checks in CHECKS.items():
         if isinstance(component, interface):
             for function in checks:
-                yield _Told(function)
+                yield _Explained(function)
             return
     raise TypeError(
         f"expected a Loss, Regularizer, PartitionScheduler or Solver, got {type(component).__name__}: {component!r}"
     )
 
 
-class _Told:
+class _Explained:
     """A check whose failures name the component, the check, the law and where to read on."""
 
     def __init__(self, function: Check) -> None:
@@ -89,7 +89,7 @@ class _Told:
         except (Skipped, KeyboardInterrupt):
             raise
         except BaseException as error:
-            raise told(error, component, self.function) from error
+            raise conformance_error(error, component, self.function) from error
 
     def __repr__(self) -> str:
         return self.__name__

@@ -81,9 +81,9 @@ def check_objective_is_what_it_says(solver: Solver) -> None:
     for where, made in _problems(solver).items():
         model = fit(made, solver=solver, rounds=3)
         again = fit(made, solver=_Idle(), rounds=1, init=model)
-        told, true = model.history[-1].objective, again.history[0].objective
-        if not abs(told - true) <= 1e-4 * (1 + abs(true)):
-            fail(f"{where}: the objective is another", told=told, true=true)
+        given, true = model.history[-1].objective, again.history[0].objective
+        if not abs(given - true) <= 1e-4 * (1 + abs(true)):
+            fail(f"{where}: the objective is another", given=given, true=true)
 
 
 class _Idle(Solver):

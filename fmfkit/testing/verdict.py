@@ -50,7 +50,7 @@ def _size(values: NDArray[Any]) -> NDArray[np.float64]:
     return np.asarray(np.abs(numbers) + (numbers != np.round(numbers)), np.float64)
 
 
-def told(error: BaseException, component: Any, check: Any) -> ConformanceError:
+def conformance_error(error: BaseException, component: Any, check: Any) -> ConformanceError:
     """Return the failure of a check with all that a reader needs."""
     what = str(error) if isinstance(error, ConformanceError) else f"it raised {type(error).__name__}: {error}"
     return ConformanceError(
@@ -63,4 +63,4 @@ def law(check: Any) -> str:
     return " ".join((check.__doc__ or "").split())
 
 
-__all__ = ["ConformanceError", "Skipped", "fail", "law", "require", "told"]
+__all__ = ["ConformanceError", "Skipped", "conformance_error", "fail", "law", "require"]

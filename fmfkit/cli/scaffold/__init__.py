@@ -68,10 +68,10 @@ def new_plugin(name: str, kind: Kind, folder: Path, *, native: bool = False) -> 
 def _where_fmfkit_is() -> str:
     """Return what pip installs this fmfkit from: the folder it came from, else its name."""
     try:
-        told = importlib.metadata.distribution("fmfkit").read_text("direct_url.json")
+        text = importlib.metadata.distribution("fmfkit").read_text("direct_url.json")
     except importlib.metadata.PackageNotFoundError:
-        told = None
-    url = json.loads(told).get("url", "") if told else ""
+        text = None
+    url = json.loads(text).get("url", "") if text else ""
     return url.removeprefix("file://") if url.startswith("file://") else "fmfkit"
 
 
