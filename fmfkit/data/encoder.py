@@ -152,6 +152,11 @@ class Encoder:
             sides[side == "target"][name] = strength
         return sides
 
+    def described(self) -> list[str]:
+        """Return the blocks that describe instances beside their indicators, named as ``strengths`` takes them."""
+        sides = (("query", self.queries), ("target", self.targets))
+        return [f"{name}.{one.block.title}" for name, side in sides if side.indicator for one in side.blocks]
+
 
 def history_features(known: sp.csr_array) -> sp.csr_array:
     """Return SVD++'s features: 1/√n for each of the n targets that a query is paired with."""

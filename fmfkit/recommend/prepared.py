@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import attrs
 import numpy as np
@@ -29,6 +29,8 @@ from fmfkit.training.events import Callback, RoundEvent
 from fmfkit.training.loop import fit
 from fmfkit.training.records import RoundRecord
 from fmfkit.training.state import State
+
+AnySettings = TypeVar("AnySettings", bound=Settings)
 
 MOST_JUDGED = 2000
 """Queries by which a ranking is judged after each round: to rank for all can take longer than the round."""
@@ -62,6 +64,14 @@ def penalties(settings: Settings, encoder: Encoder) -> Penalties:
         query_bias=Penalty(bias, strengths=query, scale="uniform"),
         target_bias=Penalty(bias, strengths=target, scale="uniform"),
     )
+
+
+def with_features(settings: AnySettings, encoder: Encoder, factor: float) -> AnySettings:
+    """Return settings in which the strengths of all blocks that describe instances are multiplied by a factor."""
+    sides = zip(("query", "target"), encoder.strengths(settings.strengths), strict=True)
+    now = {f"{side}.{name}": strength for side, blocks in sides for name, strength in blocks.items()}
+    scaled = {name: factor * now[name] for name in encoder.described()}
+    return settings.replace(strengths=dict(settings.strengths) | scaled)
 
 
 @attrs.define(eq=False)
@@ -278,4 +288,4 @@ class _Together:
             event.stop(whole_fit.stopped)
 
 
-__all__ = ["Prepared", "parts", "penalties"]
+__all__ = ["Prepared", "parts", "penalties", "with_features"]

@@ -1,14 +1,16 @@
-"""The penalty for data that has positives only, chosen from the data by a few short fits.
+"""The penalties for data that has positives only, chosen from the data by a few short fits.
 
 Which penalty is best differs from data to data by more than one default can bridge. Too strong a penalty turns all
 factors off: the model *collapses*, and its ranking is that of popularity. So small models are trained for two rounds
-each, with a stronger or a weaker penalty as long as that is better on held-out positives. All of it takes less time
+each, with a stronger or a weaker penalty as long as that is better on held-out positives; then with a stronger or a
+weaker penalty of the features beside the ids, which some data has much use for and some none. All of it takes less time
 than the fit that follows, and nothing is laid out twice.
 """
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from typing import TextIO, TypeVar
 
 import attrs
@@ -18,16 +20,19 @@ from fmfkit.data.dataset import Dataset
 from fmfkit.model.model import Model
 from fmfkit.recommend.evaluation import POSITIVES, Judged, Metric, metric_of
 from fmfkit.recommend.positives import Settled
-from fmfkit.recommend.prepared import Prepared
+from fmfkit.recommend.prepared import Prepared, with_features
 from fmfkit.recommend.settings import Settings
 from fmfkit.search import Number, Search
 from fmfkit.training.loop import fit
 
 AnySettings = TypeVar("AnySettings", bound=Settings)
 
-STRIDE = 2.0
-"""What l2 is multiplied or divided by."""
-MOST_TRIALS = 7
+STRIDE, FEATURES_STRIDE = 2.0, 4.0
+"""What l2, and the strengths of features, are multiplied or divided by."""
+MOST_TRIALS, MOST_FEATURES_TRIALS = 7, 4
+"""The one that each begins with counts."""
+LEAST_GAIN = 0.01
+"""The part by which another strength of features must be better to be chosen."""
 ROUNDS = 2
 """Of each trial: which penalty is better shows from the second round on."""
 MOST_DIMENSIONS = 32
@@ -48,14 +53,14 @@ class Swept:
     """What a sweep found."""
 
     l2: float
-    metric: str
-    value: float
-    """Of a small model, on the held-out positives."""
+    features: float
+    """What the strengths of features are multiplied by."""
     trials: int
 
     def __str__(self) -> str:
         """Return it in a line."""
-        return f"l2 {self.l2:.3g} chosen on held-out positives, by {self.trials} short fits ({self.metric})"
+        features = "" if self.features == 1 else f", and {self.features:g} times the penalty of features,"
+        return f"l2 {self.l2:.3g}{features} chosen on held-out positives, by {self.trials} short fits"
 
 
 def factor_share(model: Model, data: Dataset) -> float:
@@ -72,28 +77,57 @@ def has_collapsed(model: Model, data: Dataset) -> bool:
     return factor_share(model, data) < LEAST_SHARE
 
 
-def short_fit(settings: Settings, prepared: Prepared) -> Model:
-    """Train a small model for a few rounds."""
-    small = settings.replace(rank=min(settings.rank, MOST_DIMENSIONS))
-    return fit(
-        prepared.problem(small), solver=small.solver, rounds=ROUNDS, seed=settings.seed, threads=settings.threads
-    )
+@attrs.define(eq=False)
+class Trials:
+    """Short fits of small models, judged on the validation part."""
+
+    prepared: Prepared
+    metric: Metric
+    count: int = 0
+
+    def model(self, settings: Settings) -> Model:
+        """Train a small model for a few rounds."""
+        small = settings.replace(rank=min(settings.rank, MOST_DIMENSIONS))
+        problem = self.prepared.problem(small)
+        return fit(problem, solver=small.solver, rounds=ROUNDS, seed=settings.seed, threads=settings.threads)
+
+    def value(self, settings: Settings, model: Model | None = None) -> float:
+        """Return how good settings are; ``model`` is what they made, where it is there."""
+        self.count += 1
+        judged = Judged(model or self.model(settings), self.prepared.judged, self.prepared.seen)
+        return self.metric.measure(judged)
+
+    def along(
+        self, begin: float, stride: float, most: int, value: Callable[[float], float], now: float
+    ) -> tuple[float, float]:
+        """Multiply or divide a number as long as that is better than ``now``; return the best, and its value."""
+        search = Search({"it": Number(begin, stride=stride)}, np.random.default_rng(0), larger=self.metric.larger)
+        for values in itertools.islice(search.lines(), most):
+            search.tell(values, now if values["it"] == begin else value(values["it"]))
+        assert search.best.item is not None
+        return search.best.item["it"], search.best.value
 
 
 def sweep(settings: AnySettings, prepared: Prepared, metric: Metric) -> tuple[AnySettings, Swept]:
-    """Choose l2 on the validation part; the other settings stay as they are."""
-    model = short_fit(settings, prepared)
+    """Choose l2 on the validation part, and how strong features are; the other settings stay as they are."""
+    trials = Trials(prepared, metric)
+    model = trials.model(settings)
     if has_collapsed(model, prepared.train):
         settings = settings.replace(l2=settings.l2 / WEAKER)
-        model = short_fit(settings, prepared)
-    search = Search({"l2": Number(settings.l2, stride=STRIDE)}, np.random.default_rng(0), larger=metric.larger)
-    for n, values in enumerate(itertools.islice(search.lines(), MOST_TRIALS)):
-        if n > 0:
-            model = short_fit(settings.replace(**values), prepared)
-        search.tell(values, metric.measure(Judged(model, prepared.judged, prepared.seen)))
-    best = search.best
-    assert best.item is not None
-    return settings.replace(**best.item), Swept(best.item["l2"], metric.name, best.value, best.seen)
+        model = trials.model(settings)
+    now, factor = trials.value(settings, model), 1.0
+    with_l2 = settings.replace
+    l2, now = trials.along(settings.l2, STRIDE, MOST_TRIALS, lambda l2: trials.value(with_l2(l2=l2)), now)
+    settings = settings.replace(l2=l2)
+    if prepared.encoder.described() and not settings.strengths:
+        handicap = 1 - LEAST_GAIN if metric.larger else 1 + LEAST_GAIN
+
+        def value(by: float) -> float:
+            return handicap * trials.value(with_features(settings, prepared.encoder, by))
+
+        factor, _ = trials.along(factor, FEATURES_STRIDE, MOST_FEATURES_TRIALS, value, now)
+    chosen = settings if factor == 1 else with_features(settings, prepared.encoder, factor)
+    return chosen, Swept(l2, factor, trials.count)
 
 
 def chosen(
@@ -123,4 +157,4 @@ def _queries(data: Dataset) -> int:
     return len(np.unique(data.query))
 
 
-__all__ = ["Swept", "chosen", "factor_share", "has_collapsed", "sweep"]
+__all__ = ["Swept", "Trials", "chosen", "factor_share", "has_collapsed", "sweep"]

@@ -9,8 +9,9 @@ import attrs
 import numpy as np
 
 from fmfkit.arguments import whole
+from fmfkit.data.encoder import Encoder
 from fmfkit.recommend.evaluation import Metric
-from fmfkit.recommend.prepared import Prepared
+from fmfkit.recommend.prepared import Prepared, with_features
 from fmfkit.search import BestSoFar, Knobs, Number, Pace, Search
 from fmfkit.training.events import Callback, RoundEvent
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from fmfkit.recommend.fmf import FMF
 
 PACE = Pace(widest=1.5, narrowest=0.3, narrowing=0.97)
+FEATURES = "features"
+"""What the strengths of all blocks that describe instances are multiplied by: a knob beside those of each block."""
 MOST_GROWTH = 4.0
 """An exponent: beyond it only the first dimension is left, and numbers become too large."""
 
@@ -82,7 +85,7 @@ def search(
     steps = Search(_knobs(front, prepared), np.random.default_rng([front.seed, 3]), larger=watch.larger, pace=PACE)
     for n in range(trials):
         values = steps.propose()
-        tried = _with(front, values)
+        tried = _with(front, values, prepared.encoder)
         watch = watch.again()
         prepared.run(tried, watch, [stopping])
         found.append(Trial(tried.replace(rounds=max(watch.best.place, 1)), watch.best.value))
@@ -100,6 +103,8 @@ def _knobs(front: FMF, prepared: Prepared) -> Knobs:
     What decides most has a stride, so that it comes first.
     """
     numbers = {"l2": Number(front.l2, stride=2.0)}
+    if prepared.encoder.described():
+        numbers[FEATURES] = Number(1.0, stride=4.0)
     if front.cells:
         numbers["cells"] = Number(front.cells, stride=3.0)
     else:
@@ -115,10 +120,11 @@ def _knobs(front: FMF, prepared: Prepared) -> Knobs:
     return numbers
 
 
-def _with(front: FMF, values: dict[str, Any]) -> FMF:
+def _with(front: FMF, values: dict[str, Any], encoder: Encoder) -> FMF:
     """Return settings with the values of the knobs; those of feature blocks have a dot in their name."""
+    plain = {name: value for name, value in values.items() if "." not in name and name != FEATURES}
     strengths = {name: value for name, value in values.items() if "." in name}
-    return front.replace(**{name: v for name, v in values.items() if "." not in name}, strengths=strengths)
+    return with_features(front.replace(**plain, strengths=strengths), encoder, values.get(FEATURES, 1.0))
 
 
 class Stopping:

@@ -6,6 +6,7 @@ import pytest
 from bookshop import clicks
 
 from fmfkit import FMF, Dataset
+from fmfkit.data import SideTable, Tags
 from fmfkit.recommend import sweep
 from fmfkit.recommend.evaluation import metric_of
 from fmfkit.recommend.positives import Settled, settled
@@ -38,16 +39,46 @@ def test_the_penalty_that_is_chosen_is_better_than_the_one_it_began_with():
         assert np.sign(np.log(settings.l2 / begun)) == direction
         assert settings == decided.settings.replace(l2=found.l2)
         assert 2 <= found.trials <= sweep.MOST_TRIALS
+        assert found.features == 1  # there are none
 
 
 def test_a_collapse_is_recognised_and_the_choice_begins_with_a_weaker_penalty(sparse):
     decided, prepared = prepared_for(sparse, FMF(rank=16))
-    strong = decided.settings.replace(l2=20.0)
-    assert sweep.has_collapsed(sweep.short_fit(strong, prepared), prepared.train)
-    assert sweep.factor_share(sweep.short_fit(strong, prepared), prepared.train) < 0.001
+    strong, small = decided.settings.replace(l2=20.0), sweep.Trials(prepared, metric_of("ndcg@10")).model
+    assert sweep.has_collapsed(small(strong), prepared.train)
+    assert sweep.factor_share(small(strong), prepared.train) < 0.001
     settings, _ = sweep.sweep(strong, prepared, metric_of("ndcg@10"))
     assert settings.l2 <= 5
-    assert not sweep.has_collapsed(sweep.short_fit(settings.replace(l2=0.1), prepared), prepared.train)
+    assert not sweep.has_collapsed(small(settings.replace(l2=0.1)), prepared.train)
+
+
+def described(data, tags):
+    """Return clicks on items that have tags; ``tags`` are by item number."""
+    users, items = data.queries.ids.at(data.query), data.targets.ids.at(data.target)
+    numbers = np.unique(items)
+    table = {"item": numbers, "tags": [f"t{tags[n]}" for n in numbers]}
+    return Dataset.of({"user": users, "item": items}, targets=SideTable(table, blocks=[Tags("tags")]))
+
+
+def test_features_that_say_nothing_are_held_down_and_those_that_say_all_are_not(sparse):
+    rng = np.random.default_rng(1)
+    rng.integers(0, 12, 1500)
+    topic = rng.integers(0, 12, 1200)  # as the clicks were made
+    factors = []
+    for tags in (rng.integers(0, 40, 1200), topic):
+        data = described(sparse, tags)
+        decided, prepared = prepared_for(data, FMF(rank=16))
+        settings, found = sweep.sweep(decided.settings, prepared, metric_of("ndcg@10"))
+        factors.append(found.features)
+        assert settings.strengths.get("target.tags", 1.0) == found.features
+    assert factors[0] > factors[1]
+
+
+def test_strengths_that_are_given_stay(sparse):
+    data = described(sparse, np.arange(1200) % 7)
+    decided, prepared = prepared_for(data, FMF(rank=8, strengths={"target.tags": 0.7}))
+    settings, found = sweep.sweep(decided.settings, prepared, metric_of("ndcg@10"))
+    assert (settings.strengths, found.features) == ({"target.tags": 0.7}, 1)
 
 
 def test_a_fit_chooses_the_penalty_unless_it_is_given(sparse, capsys):

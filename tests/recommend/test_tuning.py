@@ -24,7 +24,7 @@ def test_tuning_finds_settings_at_least_as_good_as_those_it_began_with(data):
 @pytest.mark.parametrize(("setting", "most"), [("growth", 4), ("balance", 1)])
 def test_growth_and_balance_are_tuned_where_they_are_above_0_and_stay_in_bounds(data, setting, most):
     front = FMF(rank=4, rounds=2, **{setting: most - 0.1})
-    tried = {getattr(trial.settings, setting) for trial in front.tune(data, trials=12, progress=False).trials}
+    tried = {getattr(trial.settings, setting) for trial in front.tune(data, trials=25, progress=False).trials}
     assert len(tried) > 1
     assert max(tried) <= most
     still = front.replace(**{setting: 0}).tune(data, trials=4, progress=False)

@@ -221,6 +221,11 @@ def strengths_of(data: Dataset) -> dict[str, dict[str, float]]:
     return dict(zip(("query", "target"), Encoder.learn(data).strengths({}), strict=True))
 
 
+def described(data: Dataset) -> list[str]:
+    """Return the blocks that describe instances beside their ids, as ``FMF(strengths=)`` calls them."""
+    return Encoder.learn(data).described()
+
+
 def history_features(train: Pairs, shape: tuple[int, int]) -> sp.csr_array:
     """Return 1/√n for each of the n targets that a query is paired with; pairs are in the order of their queries."""
     ends = np.cumsum(np.bincount(train.query, minlength=shape[0]))

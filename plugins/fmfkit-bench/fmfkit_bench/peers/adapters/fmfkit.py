@@ -28,6 +28,8 @@ class FmfkitModel:
         return self.model.recommend(queries, k, exclude=known).targets
 
 
+FEATURES = "features"
+"""What the strengths of all blocks that describe instances are multiplied by."""
 SETTINGS = ("balance", "bias_l2", "cells", "growth", "scale")
 """What the search finds under the name that ``FMF`` has for it."""
 
@@ -53,11 +55,10 @@ class Fmfkit(Peer):
                 "growth": Choice((0.0, 0.5, 1.0)),
             }
             return ratings | strengths
-        ranking: dict[str, Number | Choice] = {
-            "l2": Number(0.5, stride=2.0),
-            "cells": Number(30.0, stride=3.0),
-            "balance": Number(0.3, 0.01, 1.0, stride=1.5),
-        }
+        ranking: dict[str, Number | Choice] = {"l2": Number(0.5, stride=2.0)}
+        if core.described(_without_new_ids(task)):
+            ranking[FEATURES] = Number(1.0, stride=4.0)
+        ranking |= {"cells": Number(30.0, stride=3.0), "balance": Number(0.3, 0.01, 1.0, stride=1.5)}
         return ranking | strengths
 
     def train(self, task: Task, settings: Settings, note: Note) -> None:
@@ -68,7 +69,7 @@ class Fmfkit(Peer):
             threads=task.threads,
             seed=task.seed,
             l2=_l2(task, settings),
-            strengths={name: value for name, value in settings.items() if "." in name},
+            strengths=_strengths(task, settings),
             **{name: value for name, value in settings.items() if name in SETTINGS},
         )
 
@@ -91,6 +92,13 @@ class Untuned(Fmfkit):
         front = FMF(rank=task.rank, threads=task.threads, seed=task.seed)
         trained = front.fit(_without_new_ids(task), progress=False)
         note(lambda: FmfkitModel(trained.model))
+
+
+def _strengths(task: Task, settings: Settings) -> dict[str, float]:
+    """Return the strength of each block; one knob multiplies those that describe instances."""
+    found = {name: value for name, value in settings.items() if "." in name}
+    described = core.described(_without_new_ids(task)) if FEATURES in settings else []
+    return found | {name: found.get(name, 1.0) * settings[FEATURES] for name in described}
 
 
 def _l2(task: Task, settings: Settings) -> float:
