@@ -15,7 +15,7 @@ from fmfkit.recommend.warm_start import settings_for
 
 AnySettings = TypeVar("AnySettings", bound=Settings)
 
-POSITIVES: Mapping[str, Any] = {"rank": 64, "loss": "square", "scale": 0.5, "rounds": 10, "cells": 30.0, "balance": 0.3}
+POSITIVES: Mapping[str, Any] = {"rank": 64, "loss": "square", "scale": 0.5, "rounds": 12, "cells": 30.0, "balance": 0.3}
 """The defaults for positives only that differ from those for ratings."""
 
 

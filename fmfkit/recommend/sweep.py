@@ -29,7 +29,7 @@ AnySettings = TypeVar("AnySettings", bound=Settings)
 
 STRIDE, FEATURES_STRIDE = 2.0, 4.0
 """What l2, and the strengths of features, are multiplied or divided by."""
-MOST_TRIALS, MOST_FEATURES_TRIALS = 7, 4
+MOST_TRIALS, MOST_FEATURES_TRIALS = 6, 3
 """The one that each begins with counts."""
 LEAST_GAIN = 0.01
 """The part by which another strength of features must be better to be chosen."""
