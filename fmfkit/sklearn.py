@@ -18,7 +18,7 @@ from fmfkit.data.dataset import Dataset
 from fmfkit.data.positives import DataKind, all_positive
 from fmfkit.data.tables import read_table
 from fmfkit.errors import DataError
-from fmfkit.recommend.fmf import FMF, say, shows, trained
+from fmfkit.recommend.fmf import FMF, say, shows, trained, warn_of_collapse
 from fmfkit.recommend.positives import settled
 from fmfkit.recommend.recommender import Recommender
 from fmfkit.recommend.settings import default_of, names
@@ -72,6 +72,7 @@ class _Pairs(BaseEstimator):  # type: ignore[misc]
         self.recommender_ = trained(
             decided, data, validate=None, metric=None, start=start, progress=False, callbacks=()
         )
+        warn_of_collapse(self.recommender_, chosen=decided.choose)
         self.n_features_in_ = 2
 
     def _front(self) -> FMF:

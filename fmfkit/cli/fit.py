@@ -24,7 +24,7 @@ from fmfkit.recommend.recipe import Outcome, Recipe
 from fmfkit.recommend.recommender import Recommender
 from fmfkit.recommend.settings import names
 from fmfkit.recommend.tuning import Tuned
-from fmfkit.training.events import RoundEvent
+from fmfkit.training.events import INTERRUPTED, RoundEvent
 
 SHARE = click.FloatRange(0, 1, max_open=True)
 
@@ -186,8 +186,8 @@ def stop_after_round() -> Iterator[Any]:
         os.write(2, b"\nstopping after this round; Ctrl-C again ends at once, without a model\n")
 
     def callback(event: RoundEvent) -> None:
-        if asked:
-            event.stop("interrupted")
+        if asked and event.record.seconds:  # at least one round
+            event.stop(INTERRUPTED)
 
     before = signal.signal(signal.SIGINT, note)
     try:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import attrs
 
+from fmfkit.arguments import whole
 from fmfkit.data.dataset import Dataset
 from fmfkit.data.positives import Recognised
 from fmfkit.problem.problem import Problem
@@ -62,9 +63,11 @@ class FMF(Settings):
         """
         decided = settled(self, data, start)
         say(decided.found, shown=shows(progress))
-        return trained(
+        made = trained(
             decided, data, validate=validate, metric=metric, start=start, progress=progress, callbacks=callbacks
         )
+        warn_of_collapse(made, chosen=decided.choose)
+        return made
 
     def tune(
         self,
@@ -111,18 +114,20 @@ def trained(
     label: str = "fit",
 ) -> Recommender:
     """Train with settings that are settled; see ``FMF.fit``."""
-    shown = [Progress(label)] if shows(progress) else []
     prepared = Prepared.of(data, validate, decided.settings, start)
-    settings = chosen(decided, data, prepared, metric, stream=sys.stderr if shown else None)
-    made = prepared.fit(settings, metric, [*shown, *listed(callbacks)])
-    if settings.cells and has_collapsed(made.model, prepared.train):
-        warnings.warn(
-            "the model's factors are next to zero, so that it ranks by popularity alone: there may be too few pairs to "
-            f"learn more from, or the penalty is too strong: give a lower l2 than {settings.l2:g}, or --l2",
-            UserWarning,
-            stacklevel=3,
-        )
-    return made
+    prepared.watch(decided.settings, metric)  # what cannot be measured is refused before any work
+    settings = chosen(decided, data, prepared, metric, stream=sys.stderr if shows(progress) else None)
+    shown = [Progress(label)] if shows(progress) else []
+    return prepared.fit(settings, metric, [*shown, *listed(callbacks)])
+
+
+def warn_of_collapse(made: Recommender, *, chosen: bool) -> None:
+    """Warn the caller's caller of a model of positives that ranks by popularity; ``chosen``: its penalties were."""
+    if not made.settings.cells or not made.positives or not has_collapsed(made.model, made.seen):
+        return
+    advice = "the pairs have too little in common to learn more from" if chosen else "give a weaker penalty, or none"
+    text = f"the model's factors are next to zero, so that it ranks by popularity alone: {advice}"
+    warnings.warn(text, UserWarning, stacklevel=3)
 
 
 def tuned(
@@ -137,7 +142,9 @@ def tuned(
 ) -> Tuned:
     """Search from settings that are settled; see ``FMF.tune``."""
     stream = sys.stderr if shows(progress) else None
+    trials = whole("trials", trials, least=1)
     prepared = Prepared.of(data, validate, decided.settings, None)
+    prepared.watch(decided.settings, metric)
     settings = chosen(decided, data, prepared, metric, stream)
     return search(settings, prepared, trials=trials, metric=metric, stream=stream, callbacks=listed(callbacks))
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic
 
 import attrs
 
 from fmfkit.data.dataset import Dataset
 from fmfkit.data.positives import Recognised, recognise
 from fmfkit.recommend.recommender import Recommender
-from fmfkit.recommend.settings import Settings
+from fmfkit.recommend.settings import AnySettings, Settings
 from fmfkit.recommend.warm_start import settings_for
-
-AnySettings = TypeVar("AnySettings", bound=Settings)
 
 POSITIVES: Mapping[str, Any] = {"rank": 64, "loss": "square", "scale": 0.5, "rounds": 12, "cells": 30.0, "balance": 0.3}
 """The defaults for positives only that differ from those for ratings."""
@@ -27,7 +25,7 @@ class Settled(Generic[AnySettings]):
     found: Recognised
     """What the data is taken as, and what is said about it."""
     choose: bool = False
-    """Whether l2 is to be chosen from the data."""
+    """Whether penalties are to be chosen from the data."""
 
 
 def settled(asked: AnySettings, data: Dataset, start: Recommender | None = None) -> Settled[AnySettings]:

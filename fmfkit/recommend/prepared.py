@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, TypeVar
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import attrs
 import numpy as np
@@ -21,7 +21,7 @@ from fmfkit.problem.observations import Observations
 from fmfkit.problem.problem import Problem
 from fmfkit.recommend.evaluation import Judged, Metric, metric_of, suitable_metrics
 from fmfkit.recommend.recommender import Recommender
-from fmfkit.recommend.settings import Settings, resolved_loss
+from fmfkit.recommend.settings import AnySettings, Settings, resolved_loss
 from fmfkit.recommend.warm_start import WarmStart
 from fmfkit.regularizers import ElasticNet
 from fmfkit.training.callbacks import KeepBest
@@ -29,8 +29,6 @@ from fmfkit.training.events import Callback, RoundEvent
 from fmfkit.training.loop import fit
 from fmfkit.training.records import RoundRecord
 from fmfkit.training.state import State
-
-AnySettings = TypeVar("AnySettings", bound=Settings)
 
 MOST_JUDGED = 2000
 """Queries by which a ranking is judged after each round: to rank for all can take longer than the round."""
@@ -55,12 +53,18 @@ def penalties(settings: Settings, encoder: Encoder) -> Penalties:
     if isinstance(given, Penalty | Penalties):
         return Penalties.of(given)
     query, target = encoder.strengths(settings.strengths)
-    # cells count as observations: with l2 / (1 + cells) it is still the strength per given pair
-    net = ElasticNet(l2=settings.l2 / (1 + (settings.cells or 0))) if given is None else given
+    net = ElasticNet(l2=settings.l2) if given is None else given
     bias = ElasticNet(l2=settings.bias_l2) if given is None else given
+    # cells count as observations: by this factor a strength is still one per given pair
+    per_pair = 1.0 if settings.scale == "uniform" else 1 / (1 + (settings.cells or 0))
+
+    def factors(blocks: Mapping[str, float]) -> Penalty:
+        strengths = {name: per_pair * strength for name, strength in blocks.items()}
+        return Penalty(net, strengths=strengths, scale=settings.scale, growth=settings.growth)
+
     return Penalties(
-        P=Penalty(net, strengths=query, scale=settings.scale, growth=settings.growth),
-        Q=Penalty(net, strengths=target, scale=settings.scale, growth=settings.growth),
+        P=factors(query),
+        Q=factors(target),
         query_bias=Penalty(bias, strengths=query, scale="uniform"),
         target_bias=Penalty(bias, strengths=target, scale="uniform"),
     )
@@ -253,8 +257,8 @@ def _all_cells(settings: Settings, laid: Observations) -> AllCells | None:
 
 
 def _some_queries(data: Dataset) -> Dataset:
-    """Return the pairs of some queries, drawn, if there are very many."""
-    queries = np.unique(data.query)
+    """Return the pairs of some queries, drawn from those that have a relevant pair, if there are very many."""
+    queries = np.unique(data.query[data.y > 0])
     if len(queries) <= MOST_JUDGED:
         return data
     drawn = np.random.default_rng(5).choice(queries, MOST_JUDGED, replace=False)

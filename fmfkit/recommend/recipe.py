@@ -14,11 +14,11 @@ from fmfkit.data.report import Report
 from fmfkit.data.splits import Split
 from fmfkit.plugins.registry import resolve
 from fmfkit.recommend.evaluation import Metric, metric_of
-from fmfkit.recommend.fmf import FMF, listed, say, shows, trained, tuned
+from fmfkit.recommend.fmf import FMF, say, shows, trained, tuned, warn_of_collapse
 from fmfkit.recommend.positives import Settled, settled
 from fmfkit.recommend.recommender import Recommender
-from fmfkit.recommend.tuning import Stopping, Tuned
-from fmfkit.training.events import Callback
+from fmfkit.recommend.tuning import Tuned
+from fmfkit.training.events import INTERRUPTED, Callback
 
 
 @attrs.frozen(kw_only=True)
@@ -94,7 +94,7 @@ class Recipe:
             on_report: called with the report on the data, before training.
             on_tuned: called with what a search found.
             on_trained: called with the model before it is measured, and before it is trained again on all pairs:
-                nothing that was trained is lost. A fit that a callback stops is not trained again.
+                nothing that was trained is lost. A fit that is interrupted is not trained again.
         """
         self.check(start)
         decided = settled(self.settings, data, start)
@@ -110,8 +110,7 @@ class Recipe:
         train = data
         if self.validate:
             train, held_out = data.split(split, self.validate, settings.seed + 1)
-        stopping = Stopping(listed(callbacks))
-        options: Any = {"metric": self.metric, "progress": progress, "callbacks": stopping}
+        options: Any = {"metric": self.metric, "progress": progress, "callbacks": callbacks}
         if self.tune and held_out is not None:
             search = tuned(decided, train, trials=self.tune, validate=held_out, **options)
             if on_tuned is not None:
@@ -120,12 +119,13 @@ class Recipe:
         made = trained(decided, train, validate=held_out, start=start, **options)
         if on_trained is not None:
             on_trained(made)
-        if held_out is not None and not stopping.stopped:
+        if held_out is not None and made.model.stopped != INTERRUPTED:
             again = refitted(made, found, data, start=start, **options)
-            if not stopping.stopped:
+            if again.model.stopped != INTERRUPTED:
                 made = again
                 if on_trained is not None:
                     on_trained(made)
+        warn_of_collapse(made, chosen=decided.choose)
         measured = {} if test is None else made.evaluate(test, list(self.metrics) or None)
         return Outcome(recommender=made, tuned=search, split=split, test=test, metrics=measured)
 

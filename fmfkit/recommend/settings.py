@@ -7,7 +7,7 @@ a model file remembers are all made from ``Settings``: to add a setting, add a f
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import attrs
 
@@ -161,6 +161,9 @@ class Settings:
         return cls(**kept), lost
 
 
+AnySettings = TypeVar("AnySettings", bound=Settings)
+
+
 def names(*, kept: bool = False) -> tuple[str, ...]:
     """Return the names of the settings; with ``kept``, of those that a model file remembers."""
     return tuple(f.name for f in attrs.fields(Settings) if f.init and (f.metadata["kept"] or not kept))
@@ -205,4 +208,4 @@ def resolved_loss(settings: Settings) -> Loss:
     return resolve("loss", settings.loss)
 
 
-__all__ = ["Settings", "default_of", "metadata_of", "names", "resolved_loss", "setting"]
+__all__ = ["AnySettings", "Settings", "default_of", "metadata_of", "names", "resolved_loss", "setting"]

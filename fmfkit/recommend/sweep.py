@@ -3,29 +3,28 @@
 Which penalty is best differs from data to data by more than one default can bridge. Too strong a penalty turns all
 factors off: the model *collapses*, and its ranking is that of popularity. So small models are trained for two rounds
 each, with a stronger or a weaker penalty as long as that is better on held-out positives; then with a stronger or a
-weaker penalty of the features beside the ids, which some data has much use for and some none. All of it takes less time
-than the fit that follows, and nothing is laid out twice.
+weaker penalty of the features beside the ids, which some data has much use for and some none. With the usual number of
+rounds all of it takes less time than the fit that follows.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from typing import TextIO, TypeVar
+from typing import TextIO
 
 import attrs
 import numpy as np
+import scipy.sparse as sp
 
 from fmfkit.data.dataset import Dataset
 from fmfkit.model.model import Model
 from fmfkit.recommend.evaluation import POSITIVES, Judged, Metric, metric_of
 from fmfkit.recommend.positives import Settled
 from fmfkit.recommend.prepared import Prepared, with_features
-from fmfkit.recommend.settings import Settings
-from fmfkit.search import Number, Search
+from fmfkit.recommend.settings import AnySettings, Settings
+from fmfkit.search import Number, Search, better
 from fmfkit.training.loop import fit
-
-AnySettings = TypeVar("AnySettings", bound=Settings)
 
 STRIDE, FEATURES_STRIDE = 2.0, 4.0
 """What l2, and the strengths of features, are multiplied or divided by."""
@@ -33,15 +32,18 @@ MOST_TRIALS, MOST_FEATURES_TRIALS = 6, 3
 """The one that each begins with counts."""
 LEAST_GAIN = 0.01
 """The part by which another strength of features must be better to be chosen."""
-ROUNDS = 2
-"""Of each trial: which penalty is better shows from the second round on."""
-MOST_DIMENSIONS = 32
+ROUNDS, MORE_ROUNDS = 2, 8
+"""Of a trial: which penalty is better mostly shows from the second round on. A model that would lose to one that has
+collapsed gets more of them, because factors that grow slowly rank worse than popularity at first."""
+LEAST_DIMENSIONS, MOST_DIMENSIONS = 8, 32
+"""A trial has half of the dimensions, within these bounds."""
 SHARE = 0.1
 """The share of the pairs that is held out for the choice where no validation part is given."""
 LEAST_QUERIES = 200
-"""With held-out positives of fewer queries nothing is chosen: the default is better than chance."""
-WEAKER = 4.0
-"""What l2 is divided by where the first trial collapses."""
+"""With held-out positives of fewer queries that a model can know nothing is chosen: the default is better than
+chance."""
+WEAKER, MOST_WEAKER = 4.0, 3
+"""What l2 is divided by where the first trial collapses, and how often."""
 PAIRS_LOOKED_AT = 10_000
 LEAST_SHARE = 0.02
 """What factors add to the score of a training pair, as a share of it, below which a model has collapsed to its
@@ -63,18 +65,19 @@ class Swept:
         return f"l2 {self.l2:.3g}{features} chosen on held-out positives, by {self.trials} short fits"
 
 
-def factor_share(model: Model, data: Dataset) -> float:
+def factor_share(model: Model, seen: sp.csr_array) -> float:
     """Return what factors add to the scores of training pairs, as a share of all that is added to the offset."""
-    some = slice(None, None, max(1, len(data) // PAIRS_LOOKED_AT))
-    query, target = data.query[some], data.target[some]
+    some = slice(None, None, max(1, seen.nnz // PAIRS_LOOKED_AT))
+    query = np.repeat(np.arange(seen.shape[0], dtype=np.int32), np.diff(seen.indptr))[some]
+    target = seen.indices[some]
     U, V = model.query_embedding[query], model.target_embedding[target]
     added = float(np.mean(model.score(query, target), dtype=np.float64)) - model.offset
     return float(np.mean(np.sum(U * V, axis=1, dtype=np.float64))) / max(added, float(np.finfo(np.float32).tiny))
 
 
-def has_collapsed(model: Model, data: Dataset) -> bool:
+def has_collapsed(model: Model, seen: sp.csr_array) -> bool:
     """Return whether a model's factors add next to nothing to the scores of positives: it ranks by popularity."""
-    return factor_share(model, data) < LEAST_SHARE
+    return factor_share(model, seen) < LEAST_SHARE
 
 
 @attrs.define(eq=False)
@@ -84,18 +87,17 @@ class Trials:
     prepared: Prepared
     metric: Metric
     count: int = 0
+    collapsed: dict[float, bool] = attrs.field(factory=dict)
+    """By l2."""
 
-    def model(self, settings: Settings) -> Model:
-        """Train a small model for a few rounds."""
-        small = settings.replace(rank=min(settings.rank, MOST_DIMENSIONS))
-        problem = self.prepared.problem(small)
-        return fit(problem, solver=small.solver, rounds=ROUNDS, seed=settings.seed, threads=settings.threads)
-
-    def value(self, settings: Settings, model: Model | None = None) -> float:
-        """Return how good settings are; ``model`` is what they made, where it is there."""
+    def value(self, settings: Settings, rounds: int = ROUNDS) -> float:
+        """Train a small model for a few rounds; return how good it is."""
         self.count += 1
-        judged = Judged(model or self.model(settings), self.prepared.judged, self.prepared.seen)
-        return self.metric.measure(judged)
+        small = settings.replace(rank=min(max(settings.rank // 2, LEAST_DIMENSIONS), MOST_DIMENSIONS, settings.rank))
+        problem, seen = self.prepared.problem(small), self.prepared.seen
+        model = fit(problem, solver=small.solver, rounds=rounds, seed=settings.seed, threads=settings.threads)
+        self.collapsed[settings.l2] = has_collapsed(model, seen)
+        return self.metric.measure(Judged(model, self.prepared.judged, seen))
 
     def along(
         self, begin: float, stride: float, most: int, value: Callable[[float], float], now: float
@@ -108,17 +110,31 @@ class Trials:
         return search.best.item["it"], search.best.value
 
 
+def _l2(settings: Settings, trials: Trials) -> tuple[float, float]:
+    """Return the best l2, and how good it is."""
+
+    def value(l2: float, rounds: int = ROUNDS) -> float:
+        return trials.value(settings.replace(l2=l2), rounds)
+
+    begin = settings.l2
+    now = value(begin)
+    for _ in range(MOST_WEAKER):
+        if trials.collapsed[begin]:
+            begin /= WEAKER
+            now = value(begin)
+    best, now = trials.along(begin, STRIDE, MOST_TRIALS, value, now)
+    alive = [l2 for l2, collapsed in trials.collapsed.items() if not collapsed]
+    if not trials.collapsed[best] or not alive:
+        return best, now
+    grown = value(max(alive), MORE_ROUNDS)
+    return (max(alive), grown) if better(grown, now, larger=trials.metric.larger) else (best, now)
+
+
 def sweep(settings: AnySettings, prepared: Prepared, metric: Metric) -> tuple[AnySettings, Swept]:
     """Choose l2 on the validation part, and how strong features are; the other settings stay as they are."""
     trials = Trials(prepared, metric)
-    model = trials.model(settings)
-    if has_collapsed(model, prepared.train):
-        settings = settings.replace(l2=settings.l2 / WEAKER)
-        model = trials.model(settings)
-    now, factor = trials.value(settings, model), 1.0
-    with_l2 = settings.replace
-    l2, now = trials.along(settings.l2, STRIDE, MOST_TRIALS, lambda l2: trials.value(with_l2(l2=l2)), now)
-    settings = settings.replace(l2=l2)
+    l2, now = _l2(settings, trials)
+    settings, factor = settings.replace(l2=l2), 1.0
     if prepared.encoder.described() and not settings.strengths:
         handicap = 1 - LEAST_GAIN if metric.larger else 1 + LEAST_GAIN
 
@@ -126,8 +142,8 @@ def sweep(settings: AnySettings, prepared: Prepared, metric: Metric) -> tuple[An
             return handicap * trials.value(with_features(settings, prepared.encoder, by))
 
         factor, _ = trials.along(factor, FEATURES_STRIDE, MOST_FEATURES_TRIALS, value, now)
-    chosen = settings if factor == 1 else with_features(settings, prepared.encoder, factor)
-    return chosen, Swept(l2, factor, trials.count)
+    best = settings if factor == 1 else with_features(settings, prepared.encoder, factor)
+    return best, Swept(l2, factor, trials.count)
 
 
 def chosen(
@@ -141,9 +157,9 @@ def chosen(
     settings = decided.settings
     if not decided.choose:
         return settings
-    if prepared.held_out is None and _queries(data) >= LEAST_QUERIES:
+    if prepared.held_out is None and np.count_nonzero(np.bincount(data.query) > 1) >= LEAST_QUERIES:
         prepared = Prepared.of(data, SHARE, settings, None)
-    if prepared.held_out is None or _queries(prepared.held_out) < LEAST_QUERIES:
+    if _judgeable(prepared) < LEAST_QUERIES:
         return settings
     asked = None if metric is None else metric_of(metric)
     judge = asked if asked is not None and asked.ranks else metric_of(POSITIVES[0])
@@ -153,8 +169,13 @@ def chosen(
     return settings
 
 
-def _queries(data: Dataset) -> int:
-    return len(np.unique(data.query))
+def _judgeable(prepared: Prepared) -> int:
+    """Return how many queries with held-out positives have training pairs, or features that tell them apart."""
+    if prepared.held_out is None:
+        return 0
+    queries = np.unique(prepared.held_out.query)
+    described = bool(prepared.encoder.queries.blocks)
+    return len(queries) if described else int(np.isin(queries, prepared.train.query).sum())
 
 
 __all__ = ["Swept", "Trials", "chosen", "factor_share", "has_collapsed", "sweep"]

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, TextIO
 import attrs
 import numpy as np
 
-from fmfkit.arguments import whole
 from fmfkit.data.encoder import Encoder
 from fmfkit.recommend.evaluation import Metric
 from fmfkit.recommend.prepared import Prepared, with_features
@@ -74,14 +73,13 @@ def search(
     callbacks: Sequence[Callback],
 ) -> Tuned:
     """Try settings; see ``FMF.tune``."""
-    trials = whole("trials", trials, least=1)
     if front.regularizer is not None:
         raise ValueError("tune: it searches l2, bias_l2 and strengths, which a regularizer replaces; leave it out")
     watch = prepared.watch(front, metric)
     if watch is None:
         raise ValueError("tune: it needs a validation part: validate=0.1")
     found: list[Trial] = []
-    stopping = Stopping(callbacks)
+    stopping = _Stopping(callbacks)
     steps = Search(_knobs(front, prepared), np.random.default_rng([front.seed, 3]), larger=watch.larger, pace=PACE)
     for n in range(trials):
         values = steps.propose()
@@ -103,7 +101,7 @@ def _knobs(front: FMF, prepared: Prepared) -> Knobs:
     What decides most has a stride, so that it comes first.
     """
     numbers = {"l2": Number(front.l2, stride=2.0)}
-    if prepared.encoder.described():
+    if len(prepared.encoder.described()) > 1:
         numbers[FEATURES] = Number(1.0, stride=4.0)
     if front.cells:
         numbers["cells"] = Number(front.cells, stride=3.0)
@@ -127,15 +125,13 @@ def _with(front: FMF, values: dict[str, Any], encoder: Encoder) -> FMF:
     return with_features(front.replace(**plain, strengths=strengths), encoder, values.get(FEATURES, 1.0))
 
 
-class Stopping:
+class _Stopping:
     """Calls callbacks, and notes whether one of them stopped the fit."""
 
     def __init__(self, callbacks: Sequence[Callback]) -> None:
-        """Begin with a fit that is not stopped."""
         self.callbacks, self.stopped = callbacks, False
 
     def __call__(self, event: RoundEvent) -> None:
-        """Call them."""
         before = event.stopped
         for callback in self.callbacks:
             callback(event)
@@ -148,4 +144,4 @@ def _show(stream: TextIO, n: int, trials: int, metric: str, value: float, best: 
     stream.flush()
 
 
-__all__ = ["Stopping", "Trial", "Tuned"]
+__all__ = ["Trial", "Tuned"]

@@ -12,6 +12,9 @@ from fmfkit.training.records import RoundRecord
 from fmfkit.training.state import State
 from fmfkit.typing import Reals
 
+INTERRUPTED = "interrupted"
+"""The reason of a stop that ends all work that would follow."""
+
 
 @attrs.define(eq=False)
 class RoundEvent:

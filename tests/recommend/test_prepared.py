@@ -1,11 +1,13 @@
 """What a fit needs of the data: parts, penalties, negatives, weights."""
 
+import attrs
 import numpy as np
 import pytest
 
 from fmfkit import FMF, Penalties, Penalty
 from fmfkit.data import Dataset
 from fmfkit.errors import DataError
+from fmfkit.recommend import prepared
 from fmfkit.regularizers import ElasticNet
 
 
@@ -90,3 +92,19 @@ def test_penalties_of_parts_are_taken_as_they_are(data):
     plain = FMF(rank=2, regularizer=ElasticNet(l2=3), growth=0.5, strengths={"target.genres": 2}).problem(data)
     assert Penalty(ElasticNet(l2=3), growth=0.5, strengths={"indicator": 1, "genres": 2}) == plain.penalty.Q
     assert plain.penalty.target_bias.scale == "uniform"
+
+
+def test_the_penalty_of_a_regularizer_is_per_given_pair_as_that_of_l2_is(positives):
+    by_l2 = FMF(rank=4, rounds=3, l2=0.1).fit(positives)
+    by_name = FMF(rank=4, rounds=3, regularizer=ElasticNet(l2=0.1)).fit(positives)
+    U, V = by_l2.model.query_embedding, by_name.model.query_embedding  # biases differ: bias_l2 is replaced too
+    assert np.linalg.norm(U - V) < 0.2 * np.linalg.norm(U)
+
+
+def test_many_queries_are_judged_by_some_that_have_a_relevant_pair(monkeypatch, data):
+    monkeypatch.setattr(prepared, "MOST_JUDGED", 5)
+    low = attrs.evolve(data, y=np.where(data.query < 7, 1.0, 0.0))
+    train, held_out = low.split_random(0.3)
+    made = prepared.Prepared.of(train, held_out, FMF(data="ratings"), None)
+    assert len(np.unique(made.judged.query)) == 5
+    assert (made.judged.query < 7).all()

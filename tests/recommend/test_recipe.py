@@ -7,7 +7,7 @@ import pytest
 from bookshop import Counting
 from command import printed
 
-from fmfkit import FMF, Dataset, Recipe
+from fmfkit import FMF, Dataset, Recipe, callbacks
 from fmfkit.data import SideTable
 from fmfkit.recommend.recommender import Recommender
 
@@ -100,6 +100,12 @@ def test_what_validation_chose_is_trained_again_on_all_pairs(data):
     assert (trained.validation, trained.metric) == (before.validation, "rmse")
     assert trained.settings.rounds == rounds
     assert trained.seen.nnz == len(data)
+
+
+def test_a_fit_that_a_callback_ends_for_another_reason_is_trained_again_on_all_pairs(data):
+    recipe = Recipe(settings=FMF(rank=2, rounds=9))
+    outcome = recipe.run(data, progress=False, callbacks=callbacks.Tolerance(0.5))
+    assert outcome.recommender.seen.nnz == len(data)
 
 
 @pytest.mark.parametrize("fit", [1, 2])

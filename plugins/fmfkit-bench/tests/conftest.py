@@ -80,7 +80,7 @@ def task_of():
         task = Task(
             data=train,
             ranking=data.positives_only,
-            new_queries=data.cold == "query",
+            cold=data.cold,
             rank=4,
             threads=threads,
             seed=0,

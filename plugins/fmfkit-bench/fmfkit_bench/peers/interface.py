@@ -7,7 +7,7 @@ import importlib.util
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 import attrs
 import numpy as np
@@ -21,6 +21,7 @@ from fmfkit import Dataset
 from fmfkit.search import Choice, Knobs, Number, Settings
 
 Rows = NDArray[np.int32]
+SideName = Literal["query", "target"]
 
 
 @attrs.frozen(eq=False, kw_only=True)
@@ -30,13 +31,18 @@ class Task:
     data: Dataset
     ranking: bool
     """Whether the data has positives only, and targets are ranked; otherwise ratings are predicted."""
-    new_queries: bool
-    """Whether the queries to be judged by are not in the training pairs."""
+    cold: SideName | None
+    """The side whose instances to be judged by are not in the training pairs, if any."""
     rank: int
     threads: int
     seed: int
     rounds: int
     """At most."""
+
+    @property
+    def new_queries(self) -> bool:
+        """Whether the queries to be judged by are not in the training pairs."""
+        return self.cold == "query"
 
     @property
     def y(self) -> NDArray[np.float64]:

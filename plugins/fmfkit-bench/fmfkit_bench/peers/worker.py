@@ -53,7 +53,7 @@ class Job:
         return Task(
             data=train,
             ranking=data.positives_only,
-            new_queries=data.cold == "query",
+            cold=data.cold,
             rank=self.rank,
             threads=self.threads,
             seed=self.seed,

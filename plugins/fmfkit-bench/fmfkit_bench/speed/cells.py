@@ -52,7 +52,7 @@ class Options:
 @options.scale(0.05, "Size of generated data.")
 @options.rank
 @options.seed
-@options.rounds(4)
+@click.option("--rounds", default=4, show_default=True, type=click.IntRange(2), help="Rounds of each fit.")
 @options.many_threads(1, 2)
 @options.repeats(5)
 @options.reported(Options, "The term over all cells")
@@ -97,7 +97,7 @@ def _rounds(problem: Problem, threads: int, given: Options) -> tuple[float, floa
     for _ in range(given.repeats):
         for found, one in zip(seconds, both, strict=True):
             history = fit(one, rounds=given.rounds, threads=threads, seed=given.seed).history
-            found += [record.seconds for record in history[min(2, given.rounds) :]]
+            found += [record.seconds for record in history[2:]]
     return statistics.median(seconds[0]), statistics.median(seconds[1])
 
 
@@ -109,7 +109,7 @@ def _irspack(data: Dataset, threads: int, given: Options, *, features: bool) -> 
     task = Task(
         data=data,
         ranking=True,
-        new_queries=False,
+        cold=None,
         rank=given.rank,
         threads=threads,
         seed=given.seed,

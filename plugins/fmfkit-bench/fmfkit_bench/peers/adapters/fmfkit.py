@@ -7,10 +7,11 @@ from typing import Any
 import attrs
 import scipy.sparse as sp
 from fmfkit_bench import core
-from fmfkit_bench.peers.interface import Choice, Knobs, Note, Number, Peer, Rows, Settings, Task
+from fmfkit_bench.peers.interface import Choice, Knobs, Note, Number, Peer, Rows, Settings, SideName, Task
 from numpy.typing import NDArray
 
-from fmfkit import FMF, Dataset, Model, RoundEvent
+from fmfkit import FMF, Dataset, Model, Recipe, RoundEvent
+from fmfkit.data.splits import Split
 
 
 @attrs.frozen(eq=False)
@@ -30,6 +31,7 @@ class FmfkitModel:
 
 FEATURES = "features"
 """What the strengths of all blocks that describe instances are multiplied by."""
+SPLITS: dict[SideName | None, Split | None] = {None: None, "query": "cold-query", "target": "cold-target"}
 SETTINGS = ("balance", "bias_l2", "cells", "growth", "scale")
 """What the search finds under the name that ``FMF`` has for it."""
 
@@ -55,8 +57,8 @@ class Fmfkit(Peer):
                 "growth": Choice((0.0, 0.5, 1.0)),
             }
             return ratings | strengths
-        ranking: dict[str, Number | Choice] = {"l2": Number(0.5, stride=2.0)}
-        if core.described(_without_new_ids(task)):
+        ranking: dict[str, Number | Choice] = {"l2": Number(0.5, stride=2.0)}  # where FMF begins too
+        if len(core.described(_without_new_ids(task))) > 1:
             ranking[FEATURES] = Number(1.0, stride=4.0)
         ranking |= {"cells": Number(30.0, stride=3.0), "balance": Number(0.3, 0.01, 1.0, stride=1.5)}
         return ranking | strengths
@@ -81,16 +83,17 @@ class Fmfkit(Peer):
 
 
 class Untuned(Fmfkit):
-    """fmfkit as it is for users who give no setting but the rank: it chooses from the training pairs itself."""
+    """fmfkit as it is for users who give no setting but the rank: what ``fmfkit fit`` does, validation included."""
 
     def knobs(self, task: Task) -> Knobs:
         """Return none."""
         return {}
 
     def train(self, task: Task, settings: Settings, note: Note) -> None:
-        """Fit, all rounds, whatever a validation part would choose."""
+        """Run the recipe; it holds out from the training pairs as the test part was held out."""
         front = FMF(rank=task.rank, threads=task.threads, seed=task.seed)
-        trained = front.fit(_without_new_ids(task), progress=False)
+        recipe = Recipe(settings=front, split=SPLITS[task.cold])
+        trained = recipe.run(_without_new_ids(task), progress=False).recommender
         note(lambda: FmfkitModel(trained.model))
 
 
@@ -98,7 +101,7 @@ def _strengths(task: Task, settings: Settings) -> dict[str, float]:
     """Return the strength of each block; one knob multiplies those that describe instances."""
     found = {name: value for name, value in settings.items() if "." in name}
     described = core.described(_without_new_ids(task)) if FEATURES in settings else []
-    return found | {name: found.get(name, 1.0) * settings[FEATURES] for name in described}
+    return found | {name: found[name] * settings[FEATURES] for name in described}
 
 
 def _l2(task: Task, settings: Settings) -> float:
