@@ -37,8 +37,10 @@ typedef struct fmf_penalty {
     const void *params;         /* what its functions read */
     int64_t batch;              /* features of a set whose T is asked for at once */
     const void *strength;       /* (cols) */
-    const void *growth;         /* (dimensions, in whole panels) multiplies strength */
-    double shared_strength;     /* the sum of strength over the features that rows share */
+    const void *growth;         /* (groups, growth_room) multiplies strength, by the feature's group and the dimension */
+    int64_t growth_room;        /* dimensions, in whole panels */
+    const int32_t *group;       /* (cols) or NULL where there is one group; panels only */
+    const double *shared;       /* (growth_room) strength times growth, summed over the features that rows share; panels only */
 } fmf_penalty;
 
 /* The observed pairs, grouped by row. */
@@ -79,6 +81,18 @@ typedef struct fmf_cells {
     const void *curvature;      /* (groups, 1) or, for panels, (groups, B / 2 + 1, B): M within the group, as A_i is kept */
 } fmf_cells;
 
+/* Strengths that are learnt: what the uncertainty of the other side adds to an update of this one, and what the update finds
+   out for the next strengths.  Row i pays 1/2 c_i sum_k m_k U_ik^2.  Variances are 1 / (noise times curvature). */
+typedef struct fmf_spread {
+    const void *weight;         /* (rows) c_i, the curvature of all pairs of the row; NULL: strengths are not learnt */
+    const void *m;              /* (panels, FMF_PANEL) the mean variance of V_jk over the pairs, zeros where the rank ends */
+    double noise;               /* what makes the loss the negative logarithm of a likelihood */
+    int64_t groups;             /* of features, as the penalties have them */
+    double *found;              /* (updates in their order, groups + 1, B) by group, the sum over its features of w^2 + variance;
+                                   last, the sum of c_i times the variance of U_i; NULL: nothing is to be found out */
+    double *portion;            /* (portions of features, then of rows, groups + 1, B); or (chunks, as found) */
+} fmf_spread;
+
 /* One side of the problem, as an update of its parameters sees it. */
 typedef struct fmf_side {
     fmf_pairs pairs;
@@ -87,6 +101,7 @@ typedef struct fmf_side {
     fmf_penalty factors;
     fmf_penalty bias;
     fmf_cells cells;
+    fmf_spread spread;
     int64_t rank;
     int64_t bias_slot;          /* where embeddings hold this side's bias; -1: it has none */
     double offset;

@@ -18,7 +18,17 @@ _HOMES = {
     "fmfkit.recommend.recipe": ("Recipe",),
     "fmfkit.recommend.evaluation": ("Metric",),
     "fmfkit.data": ("Dataset",),
-    "fmfkit.problem": ("AllCells", "Features", "Objective", "Observations", "Penalties", "Penalty", "Problem"),
+    "fmfkit.problem": (
+        "AllCells",
+        "Features",
+        "LearntPenalty",
+        "Objective",
+        "Observations",
+        "Penalties",
+        "Penalty",
+        "Problem",
+        "Strengths",
+    ),
     "fmfkit.training.loop": ("fit",),
     "fmfkit.training.events": ("RoundEvent",),
     "fmfkit.training.state": ("State",),
@@ -78,11 +88,13 @@ if TYPE_CHECKING:
     from fmfkit.plugins.registry import get_registry as get_registry
     from fmfkit.problem import AllCells as AllCells
     from fmfkit.problem import Features as Features
+    from fmfkit.problem import LearntPenalty as LearntPenalty
     from fmfkit.problem import Objective as Objective
     from fmfkit.problem import Observations as Observations
     from fmfkit.problem import Penalties as Penalties
     from fmfkit.problem import Penalty as Penalty
     from fmfkit.problem import Problem as Problem
+    from fmfkit.problem import Strengths as Strengths
     from fmfkit.recommend import evaluation as evaluation
     from fmfkit.recommend.evaluation import Metric as Metric
     from fmfkit.recommend.fmf import FMF as FMF

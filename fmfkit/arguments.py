@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import operator
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import attrs
@@ -31,6 +31,11 @@ def not_negative(instance: Any, attribute: attrs.Attribute[Any], value: float) -
     """Refuse an attribute that is not a finite number of at least 0."""
     if not 0 <= value < np.inf:
         raise ValueError(f"{attribute.name}: expected a finite number of at least 0, got {value!r}")
+
+
+def floats(given: Mapping[str, float]) -> dict[str, float]:
+    """Return numbers by name."""
+    return {name: float(number) for name, number in given.items()}
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
@@ -68,4 +73,4 @@ def check_batch(component: Any, method: str, result: Any, shape: tuple[int, ...]
     return result
 
 
-__all__ = ["check_batch", "frozen", "not_negative", "suggestion", "whole"]
+__all__ = ["check_batch", "floats", "frozen", "not_negative", "suggestion", "whole"]

@@ -42,6 +42,7 @@ class Logistic(Loss):
     """ln(1 + e^s) - y s, for y between 0 and 1: g = σ(s) - y, beta = 1/4."""
 
     beta = 0.25
+    likelihood: ClassVar[bool] = True
     metrics: ClassVar[tuple[str, ...]] = ("log_loss", "auc")
     calibrated: ClassVar[bool] = True
 

@@ -13,6 +13,11 @@ static inline REAL elastic_net_T(REAL x, REAL y, REAL w, REAL a, REAL l) {
     return d < -w ? d : -w;
 }
 
+/* What multiplies the strength of feature s, by dimension. */
+static inline const REAL *growth_of(const fmf_penalty *penalty, int64_t s) {
+    return (const REAL *)penalty->growth + (penalty->group ? penalty->group[s] * penalty->growth_room : 0);
+}
+
 /* T of n parameters, by the functions of a table. */
 static inline void table_T(const fmf_penalty *penalty, const REAL *x, const REAL *y, const REAL *w, const REAL *strength,
                            REAL *d, int64_t n) {
@@ -39,11 +44,12 @@ typedef struct {
 /* The penalty of some features.  Portions are summed apart, then in order: the same total for any number of threads. */
 static void penalty_portion(void *context, int64_t p, int thread) {
     const penalty_sum *o = context;
-    const REAL *strength = o->penalty->strength, *growth = o->penalty->growth;
+    const REAL *strength = o->penalty->strength;
     const range some = portion(o->cols, FMF_PENALTY_ROWS, p);
     double sum = 0.0;
     (void)thread;
     for (int64_t s = some.from; s < some.to; s++) {
+        const REAL *growth = growth_of(o->penalty, s);
         double absolute = 0.0, square = 0.0;
         for (int64_t c = 0; c < o->count; c++) {
             const double w = (double)o->W[s * o->width + c];

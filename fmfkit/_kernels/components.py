@@ -12,9 +12,10 @@ from typing import Any
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from fmfkit._core import ffi, lib
-from fmfkit._kernels.buffers import reals
+from fmfkit._kernels.buffers import doubles, integers, reals
 from fmfkit.arguments import check_batch, frozen
 from fmfkit.errors import PluginContractError
 from fmfkit.interfaces import Loss, Regularizer
@@ -195,6 +196,10 @@ class PenaltyForm:
 
     strength: Reals
     growth: Reals
+    """(groups, dimensions in whole panels)"""
+    group: NDArray[np.int32] | None = None
+    shared: NDArray[np.float64] | None = None
+    """(dimensions in whole panels) the strengths of shared features, summed; panels need it."""
     l1: float = 0.0
     l2: float = 0.0
     table: Any = ffi.NULL
@@ -202,16 +207,20 @@ class PenaltyForm:
     batch: int = BATCH
     calls: Calls | None = None
     kept: Any = None
-    shared_strength: float = 0.0
 
     @classmethod
-    def of(cls, part: Part, strength: Reals | None = None, shared_strength: float = 0.0) -> PenaltyForm:
-        """Return the form of a part's penalty; ``strength`` instead of the part's own, if given."""
+    def of(cls, part: Part, strength: Reals | None = None, shared: NDArray[np.bool_] | None = None) -> PenaltyForm:
+        """Return the form of a part's penalty; ``strength`` instead of the part's own, if given.
+
+        ``shared`` says which features are no row's own.
+        """
         regularizer, dtype = part.regularizer, part.strength.dtype
+        growth = np.pad(part.growth, ((0, 0), (0, -part.growth.shape[1] % PANEL)), constant_values=1)
         made: dict[str, Any] = {
             "strength": part.strength if strength is None else strength,
-            "growth": np.append(part.growth, np.ones(-len(part.growth) % PANEL, dtype)).astype(dtype, copy=False),
-            "shared_strength": shared_strength,
+            "growth": np.ascontiguousarray(growth, dtype),
+            "group": part.group,
+            "shared": None if shared is None else _by_group(part, shared) @ growth.astype(np.float64),
         }
         if type(regularizer) is ElasticNet:
             return cls(**made, l1=regularizer.l1, l2=regularizer.l2)
@@ -244,5 +253,15 @@ class PenaltyForm:
             "batch": self.batch,
             "strength": reals(self.strength, dtype),
             "growth": reals(self.growth, dtype),
-            "shared_strength": self.shared_strength,
+            "growth_room": self.growth.shape[1],
+            "group": ffi.NULL if self.group is None else integers(self.group, np.int32),
+            "shared": ffi.NULL if self.shared is None else doubles(self.shared),
         }
+
+
+def _by_group(part: Part, some: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return the strengths of some features, summed by group."""
+    strength = part.strength[some].astype(np.float64)
+    if part.group is None:
+        return np.array([strength.sum()])
+    return np.bincount(part.group[some], weights=strength, minlength=len(part.growth)).astype(np.float64)

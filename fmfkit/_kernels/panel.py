@@ -89,6 +89,10 @@ class RowsUpdate(SideUpdate):
             "eta": Array((self.side.features.cols,), dtype),
         }
 
+    def sums_apart(self) -> int:
+        """One for each chunk and update."""
+        return (len(self.scored.chunk) - 1) * self.updates
+
     def update(self, given: Given, partition: Partition | None) -> float:
         """Update bias and factors of every row, and the embedding; return the weighted loss."""
         dtype, threads = self.problem.dtype, team(given.threads)
@@ -144,6 +148,10 @@ class PanelUpdate(SideUpdate):
             "row_common": Array((portions(rows), PANEL + SYMMETRIC), np.float64),
             "feature_common": Array((portions(shared), PANEL), np.float64),
         }
+
+    def sums_apart(self) -> int:
+        """One for each portion of the shared features, and of the rows."""
+        return portions(int(self.side.features.shared.sum())) + portions(self.side.features.rows)
 
     def round_table(self, plan: Plan) -> Table:
         """Return room for the steps of the largest set."""

@@ -162,7 +162,7 @@ def pair_scores(
 def penalty(part: Part, W: Reals, threads: int) -> float:
     """Return the penalty of one part of a side's parameters."""
     if not is_elastic_net(part.regularizer):
-        w, strength = frozen(W[:, part.columns]), frozen(part.strength[:, None] * part.growth)
+        w, strength = frozen(W[:, part.columns]), frozen(part.matrix)
         native = part.regularizer.native
         values = part.regularizer.penalty(w, strength) if native is None else native.penalty(w, strength)
         return float(np.sum(check_batch(part.regularizer, "penalty", values, w.shape), dtype=np.float64))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fmfkit._core import ffi
-from fmfkit._kernels.buffers import Array, Table, allocate, reals, table_bytes
+from fmfkit._kernels.buffers import Array, Table, allocate, doubles, reals, table_bytes
 from fmfkit._kernels.cells import Gram, SideCells, cells_table, gram_table
 from fmfkit._kernels.components import LossForm, PenaltyForm, raise_errors
 from fmfkit._kernels.library import team
@@ -19,7 +19,7 @@ from fmfkit._kernels.scoring import Scored, embed, strip_table
 from fmfkit._kernels.structs import features_fields, new_embedding, pairs_fields, stride
 from fmfkit.interfaces import Partition
 from fmfkit.problem.problem import Problem
-from fmfkit.problem.strengths import Side
+from fmfkit.problem.strengths import Side, Spread
 from fmfkit.typing import Reals
 
 
@@ -35,6 +35,8 @@ class Given:
     """Whether ``score`` is up to date."""
     gram: Gram | None = None
     """The other side as the term over all cells sees it."""
+    learn: bool = False
+    """Whether to find out what the next strengths are made from."""
 
 
 class SideUpdate(ABC):
@@ -52,6 +54,8 @@ class SideUpdate(ABC):
     plan: Plan | None = None
     eta: Reals | None = None
     """The paper's eta of each feature, where it is measured."""
+    found: NDArray[np.float64] | None = None
+    """What the last update found out for the next strengths: see ``Strengths.after_update``."""
 
     def __init__(self, problem: Problem, side: Side, loss: LossForm, *, values: bool = True) -> None:
         """Look at one side of a problem; ``values`` says that feature values must not be left out."""
@@ -67,8 +71,7 @@ class SideUpdate(ABC):
         part = getattr(self.side, name)
         if part is None:
             return None
-        shared = part.strength[self.side.features.shared].sum(dtype=np.float64)
-        return PenaltyForm.of(part, shared_strength=float(shared))
+        return PenaltyForm.of(part, shared=self.side.features.shared)
 
     @property
     def has_tables(self) -> bool:
@@ -101,6 +104,7 @@ class SideUpdate(ABC):
             "embedding": Array((features.rows, stride(self.problem)), dtype),
             **(values if self._values else {}),
             **{f"cells {name}": array for name, array in self._cells_table().items()},
+            **self._sums_table(),
             **self.own_table(threads),
             **self.plan_table(partition, threads),
             **by_round,
@@ -130,6 +134,7 @@ class SideUpdate(ABC):
         self.embedding = new_embedding(self.problem, self.side)
         if self.side.cells is not None:
             self._cells = SideCells(self.problem, self.side, stride(self.problem), self.wide)
+        self._sums = allocate(self._sums_table()).get("sums", np.zeros(0))
         self._own(team(threads))
         self.embed(W, threads)
 
@@ -167,6 +172,7 @@ class SideUpdate(ABC):
             "loss": self.loss.fields(),
             **penalties,
             "cells": {} if self._cells is None or given.gram is None else self._cells.fields(given.gram),
+            "spread": {} if side.spread is None else self._spread_fields(given, side.spread),
             "rank": self.problem.rank,
             "bias_slot": -1 if side.bias_slot is None else side.bias_slot,
             "offset": self.problem.offset,
@@ -179,6 +185,46 @@ class SideUpdate(ABC):
             "score": reals(given.score, dtype, writable=True),
         }
         return ffi.new("fmf_side *", fields)
+
+    def take_strengths(self, problem: Problem) -> None:
+        """Go on with the strengths of a problem that is otherwise the same."""
+        side = problem.query if self.side.name == "query" else problem.target
+        self.problem = problem
+        self.side = attrs.evolve(self.side, factors=side.factors, bias=side.bias, spread=side.spread)
+        self.penalties = {name: self._penalty(name) for name in ("factors", "bias")}
+
+    def sums_apart(self) -> int:
+        """Return how many sums over all feature blocks are made apart, where strengths are learnt."""
+        raise NotImplementedError
+
+    @property
+    def updates(self) -> int:
+        """How many times its parameters are updated in a round: once for the bias, once for each panel."""
+        return -(-self.problem.rank // self.wide) + (self.side.bias is not None)
+
+    def _sums_table(self) -> Table:
+        """Return what finding out the next strengths takes."""
+        if self.side.spread is None:
+            return {}
+        return {"sums": Array((self.sums_apart(), len(self.side.features.blocks) + 1, self.wide), np.float64)}
+
+    def _spread_fields(self, given: Given, spread: Spread) -> dict[str, Any]:
+        """Return the members of fmf_spread; what it points to is the update's."""
+        dtype, groups, strengths = self.problem.dtype, len(self.side.features.blocks), self.problem.strengths
+        assert strengths is not None
+        self._variance = np.zeros(-(-len(spread.variance) // self.wide) * self.wide, dtype)
+        self._variance[: len(spread.variance)] = spread.variance
+        fields = {
+            "weight": reals(spread.weight, dtype),
+            "m": reals(self._variance, dtype),
+            "noise": strengths.noise,
+            "groups": groups,
+        }
+        self.found = None
+        if given.learn:
+            self.found = np.zeros((self.updates, groups + 1, self.wide))
+            fields |= {"found": doubles(self.found), "portion": doubles(self._sums)}
+        return fields
 
     def _raise_errors(self) -> None:
         raise_errors([self.loss, *(form for form in self.penalties.values() if form is not None)])

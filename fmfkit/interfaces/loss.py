@@ -24,6 +24,10 @@ class Loss(ABC):
     calibrated: ClassVar[bool] = False
     """Whether ``link`` takes the score that is best for y back to y: predictions are on the scale of y."""
 
+    likelihood: ClassVar[bool] = False
+    """Whether e^-value is, but for a factor, the probability of y given the score. Where it is not, strengths that are
+    learnt take value times a number as such, and learn the number: the noise."""
+
     metrics: ClassVar[tuple[str, ...]] = ("rmse", "mae")
     """The metrics that suit its predictions, the one that decides first: see ``fmfkit.evaluation``."""
 

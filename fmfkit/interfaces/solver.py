@@ -25,6 +25,9 @@ class Solver(ABC):
     deterministic: ClassVar[bool] = True
     """Whether the result is the same, bit for bit, for any number of threads."""
 
+    learns_strengths: ClassVar[bool] = False
+    """Whether it works on problems whose strengths are learnt: it then sets ``state.strengths``."""
+
     def refusals(self, problem: Problem) -> Iterable[str]:
         """Return the reasons, all of them, why this solver cannot work on ``problem``; none by default."""
         return ()

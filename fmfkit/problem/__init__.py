@@ -2,7 +2,8 @@
 
 from fmfkit.problem.cells import AllCells
 from fmfkit.problem.features import FeatureRows, Features
-from fmfkit.problem.objective import Objective, Penalties, Penalty
+from fmfkit.problem.learnt import SideStrengths, Strengths
+from fmfkit.problem.objective import LearntPenalty, Objective, Penalties, Penalty
 from fmfkit.problem.observations import Observations
 from fmfkit.problem.pairs import Pairs
 from fmfkit.problem.problem import Memory, Problem
@@ -12,6 +13,7 @@ __all__ = [
     "AllCells",
     "FeatureRows",
     "Features",
+    "LearntPenalty",
     "Memory",
     "Objective",
     "Observations",
@@ -21,4 +23,6 @@ __all__ = [
     "Penalty",
     "Problem",
     "Side",
+    "SideStrengths",
+    "Strengths",
 ]

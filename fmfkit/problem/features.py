@@ -126,6 +126,12 @@ class Features(FeatureRows):
         return np.diff(self.col_ptr)
 
     @functools.cached_property
+    def group(self) -> NDArray[np.int32]:
+        """The number of each feature's block."""
+        widths = [part.stop - part.start for part in self.blocks.values()]
+        return np.repeat(np.arange(len(widths), dtype=np.int32), widths)
+
+    @functools.cached_property
     def shared(self) -> NDArray[np.bool_]:
         """Which features are no row's own."""
         shared = np.ones(self.cols, bool)

@@ -10,7 +10,7 @@ import attrs
 import numpy as np
 from attrs import validators
 
-from fmfkit.arguments import not_negative, whole
+from fmfkit.arguments import floats, not_negative, whole
 from fmfkit.interfaces import Loss, Regularizer
 from fmfkit.losses import Square
 from fmfkit.plugins.registry import resolve
@@ -31,10 +31,6 @@ def _scale(instance: Any, attribute: attrs.Attribute[Any], value: Scale) -> None
         raise ValueError(f"scale: expected 'observations', 'uniform', or an exponent of at least 0, got {value!r}")
 
 
-def _floats(given: Mapping[str, float]) -> dict[str, float]:
-    return {name: float(strength) for name, strength in given.items()}
-
-
 @attrs.frozen
 class Penalty:
     """A regularizer and its strengths: feature s pays strength_sk · omega(w) in latent dimension k = 0, 1, ...
@@ -51,7 +47,7 @@ class Penalty:
     in units of an average instance."""
     strengths: Mapping[str, float] = attrs.field(
         factory=dict,
-        converter=_floats,
+        converter=floats,
         validator=validators.deep_mapping(validators.instance_of(str), not_negative),
         hash=False,
         kw_only=True,
@@ -76,7 +72,7 @@ class Penalties:
     target_bias: Penalty = attrs.field(default=attrs.Factory(lambda self: self.Q, takes_self=True), converter=_penalty)
 
     @classmethod
-    def of(cls, given: AnyPenalty) -> Penalties:
+    def of(cls, given: Penalties | Penalty | Regularizer | str) -> Penalties:
         """Return one penalty, given in any form, as that of all parts."""
         if isinstance(given, Penalties):
             return given
@@ -84,8 +80,35 @@ class Penalties:
         return cls(P=penalty, Q=penalty)
 
 
-AnyPenalty = Penalties | Penalty | Regularizer | str
-"""One penalty for all parts, or a penalty for each."""
+def _rounds(given: Any) -> int:
+    return whole("rounds", given, least=1)
+
+
+@attrs.frozen(kw_only=True)
+class LearntPenalty:
+    """The penalty ½ λ_bk w² / noise of every parameter, with a λ for each feature block and latent dimension that is
+    learnt in the first ``rounds`` rounds, and then held.
+
+    While λ is learnt the objective is another one in each round. From then on it is one objective, which never rises.
+    """
+
+    rounds: int = attrs.field(default=10, converter=_rounds)
+    """How many rounds learn."""
+    shrink: float = attrs.field(default=1.0, converter=float, validator=not_negative)
+    """What the λ that were learnt are multiplied by when they are held."""
+    spread: float = attrs.field(default=1.0, converter=float, validator=not_negative)
+    """What the mean variances that were learnt are multiplied by when they are held."""
+    strengths: Mapping[str, float] = attrs.field(
+        factory=dict,
+        converter=floats,
+        validator=validators.deep_mapping(validators.instance_of(str), not_negative),
+        hash=False,
+    )
+    """A further factor of the λ that are held, per feature block, by its side and its name: "target.genres"."""
+
+
+AnyPenalty = Penalties | LearntPenalty | Penalty | Regularizer | str
+"""One penalty for all parts, a penalty for each, or one whose strengths are learnt."""
 
 
 class ObjectiveOptions(TypedDict, total=False):
@@ -103,8 +126,8 @@ def _rank(given: Any) -> int:
     return whole("rank", given, least=1, most=MOST_DIMENSIONS)
 
 
-def _penalties(given: AnyPenalty) -> Penalties:
-    return Penalties.of(given)
+def _penalties(given: AnyPenalty) -> Penalties | LearntPenalty:
+    return given if isinstance(given, LearntPenalty) else Penalties.of(given)
 
 
 def _loss(given: Loss | str) -> Loss:
@@ -118,7 +141,7 @@ class Objective:
     rank: int = attrs.field(converter=_rank)
     """The number of latent dimensions, biases not counted."""
     loss: Loss = attrs.field(factory=Square, converter=_loss)
-    penalty: Penalties = attrs.field(factory=Penalties, converter=_penalties)
+    penalty: Penalties | LearntPenalty = attrs.field(factory=Penalties, converter=_penalties)
     offset: float | None = None
     """Added to every score; None leaves it to the cells (their value), else to the loss (square: the mean of y)."""
     query_bias: bool = attrs.field(default=True, converter=bool)
@@ -137,4 +160,12 @@ class Objective:
         return float(value)
 
 
-__all__ = ["MOST_DIMENSIONS", "AnyPenalty", "Objective", "ObjectiveOptions", "Penalties", "Penalty"]
+__all__ = [
+    "MOST_DIMENSIONS",
+    "AnyPenalty",
+    "LearntPenalty",
+    "Objective",
+    "ObjectiveOptions",
+    "Penalties",
+    "Penalty",
+]

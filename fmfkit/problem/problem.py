@@ -14,7 +14,8 @@ from fmfkit.interfaces import Loss, Solver
 from fmfkit.plugins.registry import resolve
 from fmfkit.problem.cells import AllCells, row_weights
 from fmfkit.problem.features import Features
-from fmfkit.problem.objective import Objective, ObjectiveOptions, Penalties, Penalty
+from fmfkit.problem.learnt import Shape, Strengths, initial_strengths, learnt_part, spread_of
+from fmfkit.problem.objective import LearntPenalty, Objective, ObjectiveOptions, Penalties
 from fmfkit.problem.observations import FeatureInput, Observations
 from fmfkit.problem.pairs import Duplicates, Pairs
 from fmfkit.problem.strengths import Frequencies, Part, Side, check_blocks, observed, part_of
@@ -62,7 +63,7 @@ class Problem:
     ``replace`` returns another one, which shares what is laid out.
     """
 
-    __slots__ = ("_objective", "_observations", "_offset", "_query", "_target")
+    __slots__ = ("_cells", "_objective", "_observations", "_offset", "_query", "_strengths", "_target")
 
     def __init__(self, observations: Observations, objective: Objective) -> None:
         """Check that the two belong together, and make the strengths."""
@@ -74,11 +75,16 @@ class Problem:
         objective.loss.check_y(frozen(pairs.y))
         _probe_loss(objective.loss, pairs)
         check_blocks(objective.penalty, observations.X, observations.Z)
+        if isinstance(objective.penalty, LearntPenalty) and objective.cells is not None:
+            raise ValueError(
+                "penalty: strengths are not learnt where all cells count; give a Penalty, or leave out cells"
+            )
         weight = None if pairs.weight is None else frozen(pairs.weight)
         self._observations, self._objective = observations, objective
         self._offset = objective.offset_for(frozen(pairs.y), weight)
-        cells = _cell_weights(observations, objective.cells)
-        self._query, self._target = self._side("query", cells), self._side("target", cells)
+        self._cells = _cell_weights(observations, objective.cells)
+        self._strengths = self._initial_strengths()
+        self._query, self._target = self._side("query"), self._side("target")
 
     @classmethod
     def from_scipy(cls, Y: Matrix, *, rank: int, **options: Unpack[ProblemOptions]) -> Problem:
@@ -123,27 +129,57 @@ class Problem:
         data = self._observations.with_weight(given.pop("weight")) if "weight" in given else self._observations
         return Problem(data, attrs.evolve(self._objective, **given))
 
-    def _side(self, name: SideName, cells: Mapping[SideName, Reals]) -> Side:
+    def with_strengths(self, strengths: Strengths) -> Problem:
+        """Return the same problem where strengths that are learnt have got so far; nothing is laid out or checked."""
+        other = object.__new__(Problem)
+        other._observations, other._objective, other._offset = self._observations, self._objective, self._offset
+        other._cells, other._strengths = self._cells, strengths
+        other._query, other._target = other._side("query"), other._side("target")
+        return other
+
+    def _initial_strengths(self) -> Strengths | None:
+        data, what = self._observations, self._objective
+        if not isinstance(what.penalty, LearntPenalty):
+            return None
+        blocks = len(data.X.blocks), len(data.Z.blocks)
+        shape = Shape(what.rank, blocks, (what.query_bias, what.target_bias))
+        return initial_strengths(what.loss, data.by_query, self._offset, shape)
+
+    def _side(self, name: SideName) -> Side:
         data, what = self._observations, self._objective
         query = name == "query"
-        features, penalty = (data.X, what.penalty.P) if query else (data.Z, what.penalty.Q)
-        bias = what.penalty.query_bias if query else what.penalty.target_bias
-        biased = what.query_bias if query else what.target_bias
         slot = what.rank if query else what.rank + what.query_bias
-        often = self._frequencies(name, cells)
-
-        def part(chosen: Penalty, columns: slice) -> Part:
-            return part_of(chosen, features, often, columns)
-
+        biased = what.query_bias if query else what.target_bias
+        factors, bias = self._parts(name)
+        pairs, penalty = data.by_query if query else data.by_target, what.penalty
+        spread = None
+        if isinstance(penalty, LearntPenalty) and self._strengths is not None:
+            spread = spread_of(penalty, self._strengths, name, pairs)
         return Side(
             name=name,
-            pairs=data.by_query if query else data.by_target,
-            features=features,
-            factors=part(penalty, slice(0, what.rank)),
-            bias=part(bias, slice(what.rank, what.rank + 1)) if biased else None,
+            pairs=pairs,
+            features=data.X if query else data.Z,
+            factors=factors,
+            bias=bias if biased else None,
             bias_slot=slot if biased else None,
-            cells=cells.get(name),
+            cells=self._cells.get(name),
+            spread=spread,
         )
+
+    def _parts(self, name: SideName) -> tuple[Part, Part | None]:
+        """Return the factors' part of a side, and the bias's, if strengths say what it is."""
+        data, penalty, rank = self._observations, self._objective.penalty, self.rank
+        query = name == "query"
+        features, columns = data.X if query else data.Z, (slice(0, rank), slice(rank, rank + 1))
+        if isinstance(penalty, LearntPenalty):
+            assert self._strengths is not None
+            has_bias = self._strengths.side(name).bias is not None
+            made = [learnt_part(penalty, self._strengths, name, features, some) for some in columns[: 1 + has_bias]]
+            return made[0], made[1] if has_bias else None
+        chosen = (penalty.P, penalty.query_bias) if query else (penalty.Q, penalty.target_bias)
+        often = self._frequencies(name, self._cells)
+        factors, bias = (part_of(one, features, often, some) for one, some in zip(chosen, columns, strict=True))
+        return factors, bias
 
     def _frequencies(self, name: SideName, cells: Mapping[SideName, Reals]) -> Frequencies:
         """Return how often features are observed; a cell counts as an observation of its weight."""
@@ -197,9 +233,20 @@ class Problem:
         return self._objective.loss
 
     @property
-    def penalty(self) -> Penalties:
+    def penalty(self) -> Penalties | LearntPenalty:
         """The penalties of all parts."""
         return self._objective.penalty
+
+    @property
+    def strengths(self) -> Strengths | None:
+        """The strengths as far as they are learnt; None where they are given."""
+        return self._strengths
+
+    @property
+    def learns(self) -> bool:
+        """Whether the next round learns strengths; once they are held the objective never rises."""
+        penalty, strengths = self._objective.penalty, self._strengths
+        return isinstance(penalty, LearntPenalty) and strengths is not None and strengths.rounds < penalty.rounds
 
     @property
     def query_bias(self) -> bool:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from fmfkit.arguments import suggestion
 from fmfkit.interfaces import Regularizer
 from fmfkit.problem.features import SCALE_ROWS, Features
-from fmfkit.problem.objective import Penalties, Penalty
+from fmfkit.problem.objective import LearntPenalty, Penalties, Penalty
 from fmfkit.problem.pairs import Pairs
 from fmfkit.typing import Reals, Scale, SideName
 
@@ -22,12 +22,29 @@ class Part:
 
     regularizer: Regularizer
     strength: Reals  # (features)
-    growth: Reals  # (columns) multiplies the strengths
+    growth: Reals  # (groups, columns) multiplies the strengths
     columns: slice
+    group: NDArray[np.int32] | None = None  # (features) None where there is one group
+
+    @property
+    def matrix(self) -> Reals:
+        """The strength of each feature in each of the part's columns."""
+        return np.asarray(self.strength[:, None] * (self.growth if self.group is None else self.growth[self.group]))
 
     def strength_in(self, column: int, features: Any = slice(None)) -> Reals:
         """Return the strengths of features, all or some, in one column of the parameters."""
-        return np.asarray(self.strength[features] * self.growth[column - self.columns.start])
+        growth = self.growth[:, column - self.columns.start]
+        return np.asarray(self.strength[features] * (growth[0] if self.group is None else growth[self.group[features]]))
+
+
+@attrs.frozen(eq=False)
+class Spread:
+    """What one side pays because the other side's embedding is uncertain: Σ_i ½ weight_i Σ_k variance_k U_ik²."""
+
+    weight: Reals
+    """(rows) the curvature of all pairs of the row."""
+    variance: Reals
+    """(rank) of the other side's embedding, on average over the pairs."""
 
 
 @attrs.frozen(eq=False)
@@ -43,6 +60,8 @@ class Side:
     """Where the embedding holds this side's bias; the other side's embedding is 1 there."""
     cells: Reals | None = None
     """(rows) how much each row's cells count in the term over all cells; None where there is no such term."""
+    spread: Spread | None = None
+    """Where strengths are learnt."""
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -92,7 +111,7 @@ def part_of(penalty: Penalty, features: Features, often: Frequencies, columns: s
     return Part(
         penalty.regularizer,
         _in_precision(penalty, strength, growth, features.dtype),
-        growth.astype(features.dtype),
+        growth[None].astype(features.dtype),
         columns,
     )
 
@@ -113,8 +132,14 @@ def _in_precision(
     return cast(Reals, narrow)
 
 
-def check_blocks(penalties: Penalties, X: Features, Z: Features) -> None:
+def check_blocks(penalties: Penalties | LearntPenalty, X: Features, Z: Features) -> None:
     """Refuse strengths of feature blocks that there are not. A penalty for both sides may name blocks of either."""
+    if isinstance(penalties, LearntPenalty):
+        known = [*(f"query.{name}" for name in X.blocks), *(f"target.{name}" for name in Z.blocks)]
+        if unknown := [name for name in penalties.strengths if name not in known]:
+            hint = suggestion(unknown[0], known)
+            raise ValueError(f"penalty: there is no feature block {unknown[0]!r}; there are {known}{hint}")
+        return
     both = penalties.P == penalties.Q
     for part, mine, theirs in (("P", X, Z), ("query_bias", X, Z), ("Q", Z, X), ("target_bias", Z, X)):
         known = [*mine.blocks, *(theirs.blocks if both else ())]
@@ -124,4 +149,4 @@ def check_blocks(penalties: Penalties, X: Features, Z: Features) -> None:
                 raise ValueError(f"penalty: {part} has no feature block {block!r}; there are {known}{hint}")
 
 
-__all__ = ["Frequencies", "Part", "Side", "check_blocks", "observed", "part_of"]
+__all__ = ["Frequencies", "Part", "Side", "Spread", "check_blocks", "observed", "part_of"]

@@ -205,7 +205,7 @@ class Prepared:
 
     def run(self, settings: Settings, watch: KeepBest | None, callbacks: Sequence[Callback]) -> Model:
         """Train; with a watch, return the model of the best round."""
-        init: State | float = 0.05 if self.start is None else self.start.state(settings, self.observations)
+        init: State | None = None if self.start is None else self.start.state(settings, self.observations)
         listed: list[Callback] = [*([watch] if watch else []), *callbacks]
         fresh = bool(settings.negatives and settings.negatives_fresh)
         together = _Together(listed, settings.rounds) if fresh else None

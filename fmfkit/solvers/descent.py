@@ -16,6 +16,7 @@ from fmfkit._kernels.components import LossForm
 from fmfkit._kernels.library import team
 from fmfkit._kernels.side import Given, SideUpdate
 from fmfkit.interfaces import Partition, PartitionScheduler, Solver
+from fmfkit.problem.learnt import Strengths, spread_squares
 from fmfkit.problem.problem import Problem
 from fmfkit.problem.strengths import Side
 from fmfkit.schedulers import checked_partition
@@ -94,25 +95,32 @@ class CoordinateDescent(Solver):
 
     def round(self, problem: Problem, state: State, workspace: Workspace) -> RoundReport:
         """Update the query side, then the target side."""
-        self._turn(state, workspace, workspace.query)
-        loss = self._turn(state, workspace, workspace.target)
+        loss, learns = None, problem.learns
+        for mine in workspace.sides:
+            if problem.strengths is not None:
+                mine.take_strengths(problem)
+            loss = self._turn(state, workspace, mine, learn=learns)
+            if learns:
+                problem = _with_found(problem, mine)
         if loss is None:
             loss = self._score(state, workspace, workspace.query)
         query, target = (workspace.gram(side, state.threads) for side in workspace.sides)
         cells = None if query is None or target is None else value(problem, query, target)
         embeddings = workspace.query.embedding, workspace.target.embedding
+        if learns:
+            state.strengths = _after_round(problem, loss, embeddings)
         return RoundReport(
             loss=loss, cells=cells, eta=_eta(workspace), sigma=_sigma(state, workspace), embeddings=embeddings
         )
 
-    def _turn(self, state: State, workspace: Workspace, mine: SideUpdate) -> float | None:
+    def _turn(self, state: State, workspace: Workspace, mine: SideUpdate, *, learn: bool) -> float | None:
         """Update one side, embedding included; return the loss then, if it is known."""
         if mine.needs_scores and workspace.scored is not mine:
             self._score(state, workspace, mine)
         scored, workspace.scored = workspace.scored is mine, None
         W, other = state.parameters(mine.side.name), workspace.other(mine)
         gram = workspace.gram(other, state.threads)
-        given = Given(W, other.embedding, workspace.score, state.threads, scored, gram)
+        given = Given(W, other.embedding, workspace.score, state.threads, scored, gram, learn)
         loss = mine.update(given, self._partition(state, mine))
         if loss is None:
             mine.embed(W, state.threads)
@@ -128,6 +136,20 @@ class CoordinateDescent(Solver):
     def _score(self, state: State, workspace: Workspace, mine: SideUpdate) -> float:
         workspace.scored = mine
         return mine.score(workspace.other(mine).embedding, workspace.score, state.threads)
+
+
+def _with_found(problem: Problem, mine: SideUpdate) -> Problem:
+    """Return the problem with the strengths that follow from the update of a side."""
+    assert problem.strengths is not None
+    assert mine.found is not None
+    return problem.with_strengths(problem.strengths.after_update(problem, mine.side.name, mine.found))
+
+
+def _after_round(problem: Problem, loss: float, embeddings: tuple[Reals, Reals]) -> Strengths:
+    """Return the strengths that follow from a round."""
+    assert problem.strengths is not None
+    U, V = (spread_squares(side, W) for side, W in zip(problem.sides, embeddings, strict=True))
+    return problem.strengths.after_round(problem, loss, (U, V))
 
 
 def _eta(workspace: Workspace) -> Quantiles | None:

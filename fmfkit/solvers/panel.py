@@ -6,6 +6,8 @@ one pass over the pairs serves eight dimensions. The step lowers Σ_i G_i u_i + 
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import attrs
 
 from fmfkit._kernels.components import LossForm, is_elastic_net, largest_l1
@@ -34,8 +36,17 @@ class Panel(CoordinateDescent):
     elastic net is taken one dimension at a time, as by PL2M.
     """
 
+    learns_strengths: ClassVar[bool] = True
+
     directions: int = attrs.field(default=2, converter=_directions)
     scheduler: PartitionScheduler | None = attrs.field(default=None, converter=attrs.converters.optional(by_name))
+
+    def refusals(self, problem: Problem) -> list[str]:
+        """Refuse to go set by set where strengths are learnt."""
+        reasons = list(super().refusals(problem))
+        if problem.strengths is not None and self.scheduler is not None:
+            reasons.append("strengths are learnt where shared features move together: leave out the scheduler")
+        return reasons
 
     def side_update(self, problem: Problem, side: Side, loss: LossForm) -> SideUpdate:
         """Rows by themselves where they share no feature, all together else; or dimension after dimension."""

@@ -26,7 +26,7 @@ class Tolerance:
 
     def __call__(self, event: RoundEvent) -> None:
         """Compare with the round before."""
-        now, before = event.record.objective, self._before
+        now, before = event.record.objective, None if event.record.learnt else self._before
         self._before = now
         if event.record.seconds and before is not None and before - now < self.relative * abs(before):
             event.stop(f"the objective fell by less than {self.relative:g} of itself")

@@ -15,6 +15,7 @@ from fmfkit.errors import DivergedError, IncompatibleError, PluginContractError
 from fmfkit.interfaces import Solver
 from fmfkit.model.model import Model
 from fmfkit.plugins.registry import resolve
+from fmfkit.problem.learnt import spread_value
 from fmfkit.problem.problem import Problem
 from fmfkit.training.events import Callback, RoundEvent
 from fmfkit.training.records import RoundRecord, RoundReport
@@ -29,7 +30,7 @@ def fit(
     seed: int = 0,
     threads: int | None = None,
     callbacks: Callback | Iterable[Callback] = (),
-    init: State | Model | float = 0.05,
+    init: State | Model | float | None = None,
 ) -> Model:
     """Train a model.
 
@@ -42,8 +43,9 @@ def fit(
         threads: None uses all processors that the process may use, or OMP_NUM_THREADS.
         callbacks: one or several, called with a RoundEvent at the start and after each round; ``event.stop(reason)``
             ends the fit.
-        init: the scale of the random initial values, or a model or state to go on from (it is copied; its seed and
-            its count of rounds are kept, so that going on equals not having stopped).
+        init: the scale of the random initial values (None: 0.05, or what learnt strengths begin with), or a model or
+            state to go on from (it is copied; its seed and its count of rounds are kept, so that going on equals not
+            having stopped).
 
     Returns:
         The model, with its history.
@@ -57,9 +59,16 @@ def fit(
     for callback in listed:
         if not callable(callback):
             raise TypeError(f"callbacks: expected callables that take a RoundEvent, got {callback!r}")
+    if problem.strengths is not None and not chosen.learns_strengths:
+        raise IncompatibleError(
+            f"{chosen!r} does not learn strengths; give them (a Penalty, or l2), or use solver='panel'"
+        )
     if reasons := list(chosen.refusals(problem)):
         raise IncompatibleError(f"{chosen!r} cannot work on this problem: " + "; ".join(reasons))
     state = _initial_state(problem, init, seed, threads)
+    if problem.strengths is not None:
+        problem = problem.with_strengths(state.strengths or problem.strengths)
+        state.strengths = problem.strengths
     if state.solver != chosen:
         state.solver, state.turns = chosen, {}
     return _Fit(problem, chosen, state, listed, rounds).run()
@@ -87,24 +96,30 @@ class _Fit:
         workspace = None if stopped else self.solver.prepare(self.problem, self.state)
         while self.state.round < self.last and stopped is None:
             began = time.perf_counter()
+            learns = self.problem.learns
             report = self.solver.round(self.problem, self.state, workspace)
             seconds = time.perf_counter() - began
             if not isinstance(report, RoundReport):
                 raise PluginContractError(f"{self.solver!r}.round returned {report!r}, expected a fmfkit RoundReport")
             self.state.check_against(self.problem)
             self.state.round += 1
-            stopped = self._note(report, seconds)
+            if learns and self.state.strengths is not None:
+                self.problem = self.problem.with_strengths(self.state.strengths)
+            stopped = self._note(report, seconds, learns=learns)
         return Model.of(self.problem, self.state, tuple(self.history), stopped)
 
-    def _note(self, report: RoundReport, seconds: float) -> str | None:
+    def _note(self, report: RoundReport, seconds: float, *, learns: bool = False) -> str | None:
         """Write a round down and notify the callbacks; return why the fit should stop, if it should."""
         embeddings, loss, all_cells = report.embeddings, report.loss, report.cells
-        if loss is None or (all_cells is None and self.problem.cells is not None):
+        needed = self.problem.cells is not None or self.problem.strengths is not None
+        if loss is None or (embeddings is None and needed):
             embeddings = embeddings or scoring.embed_both(self.problem, self.state)
             loss = scoring.loss_of(self.problem, *embeddings, self.state.threads) if loss is None else loss
             all_cells = cells.value_of(self.problem, *embeddings, self.state.threads)
         report = attrs.evolve(report, loss=loss, cells=all_cells or 0.0)
+        spread = sum(spread_value(*of) for of in zip(self.problem.sides, embeddings or (), strict=False))
         record = _record(self.problem, self.state, report, seconds)
+        record = attrs.evolve(record, penalty=record.penalty + spread, learnt=learns)
         if self.history:
             self.state.record = record
             _check_finite(self.solver, record)
@@ -116,7 +131,7 @@ class _Fit:
         return event.stopped
 
 
-def _initial_state(problem: Problem, init: State | Model | float, seed: int, threads: int) -> State:
+def _initial_state(problem: Problem, init: State | Model | float | None, seed: int, threads: int) -> State:
     if isinstance(init, Model):
         init = init.state
     if isinstance(init, State):
@@ -124,6 +139,8 @@ def _initial_state(problem: Problem, init: State | Model | float, seed: int, thr
         state = init.copy_for(problem, threads=threads)
         state.check_against(problem)
         return state
+    if init is None:
+        return State.initial(problem, seed=seed, threads=threads)
     if isinstance(init, bool) or not isinstance(init, int | float | np.number) or not 0 < init < np.inf:
         raise ValueError(f"init: expected a scale above 0, a State or a Model, got {init!r}")
     return State.initial(problem, seed=seed, threads=threads, scale=float(init))

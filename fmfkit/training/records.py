@@ -52,7 +52,9 @@ class RoundRecord:
     cells: float = 0.0
     """The term over all cells; 0 without one."""
     penalty: float
-    """Ω(P) + Ω(Q), biases included."""
+    """Ω(P) + Ω(Q), biases included; where strengths are learnt, what is paid for uncertainty too."""
+    learnt: bool = False
+    """Whether strengths were learnt in this round: the objective is then another one than in the round before."""
     seconds: float
     """Spent in the solver's round."""
     eta: Quantiles | None = None

@@ -10,6 +10,8 @@ import attrs
 import numpy as np
 
 from fmfkit.interfaces import Solver
+from fmfkit.problem.features import Features
+from fmfkit.problem.learnt import Strengths, start_scales
 from fmfkit.problem.problem import Problem
 from fmfkit.training.records import RoundRecord
 from fmfkit.typing import Reals, SideName
@@ -29,6 +31,8 @@ class State:
     round: int = 0
     record: RoundRecord | None = None
     """The record of the last round: composed solvers look at it."""
+    strengths: Strengths | None = None
+    """What was learnt of the strengths, where a problem's are."""
     turns: dict[tuple[int, ...], tuple[int, int]] = attrs.field(factory=dict)
     """Where composed solvers stand: which of their solvers has its turn, and for how many rounds. A composition is
     known by its place: () the outermost, (1,) the second solver of that, ..."""
@@ -38,19 +42,23 @@ class State:
     """The solver that worked on it last: a fit with an equal one takes its turns up where they were."""
 
     @classmethod
-    def initial(cls, problem: Problem, *, seed: int, threads: int = 1, scale: float = 0.05) -> State:
-        """Draw the factors from N(0, scale²); biases start at zero."""
+    def initial(cls, problem: Problem, *, seed: int, threads: int = 1, scale: float | None = None) -> State:
+        """Draw the factors from N(0, scale²); biases start at zero. None is 0.05, or what strengths that are learnt
+        begin with."""
         rng = np.random.default_rng([seed, 0])
 
-        def draw(features: int, bias: bool) -> Reals:
-            W = np.zeros((features, problem.rank + bias), problem.dtype)
-            for part in range(0, features, 4096):  # by parts: no second W in memory
+        def draw(features: Features, bias: bool) -> Reals:
+            W = np.zeros((features.cols, problem.rank + bias), problem.dtype)
+            scales = np.full(features.cols, 0.05 if scale is None else scale, problem.dtype)
+            if scale is None and problem.strengths is not None:
+                scales = start_scales(problem.strengths, features)
+            for part in range(0, features.cols, 4096):  # by parts: no second W in memory
                 rows = W[part : part + 4096, : problem.rank]
-                rows[...] = scale * rng.standard_normal(rows.shape, dtype=problem.dtype)
+                rows[...] = scales[part : part + 4096, None] * rng.standard_normal(rows.shape, dtype=problem.dtype)
             return W
 
-        P = draw(problem.X.cols, problem.query_bias)
-        return cls(P=P, Q=draw(problem.Z.cols, problem.target_bias), seed=seed, threads=threads)
+        P, Q = draw(problem.X, problem.query_bias), draw(problem.Z, problem.target_bias)
+        return cls(P=P, Q=Q, seed=seed, threads=threads, strengths=problem.strengths)
 
     def rng(self, side: SideName) -> np.random.Generator:
         """Return the generator for this round and side: a function of the seed, so that a resumed fit goes on alike."""

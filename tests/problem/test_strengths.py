@@ -55,10 +55,10 @@ def test_a_block_is_known_by_its_own_side_unless_both_share_the_regularizer():
 def test_growth_multiplies_the_strengths_of_later_dimensions_of_factors_alone():
     problem = build(rank=4, penalty=Penalty(growth=0.5))
     for side in problem.sides:
-        np.testing.assert_allclose(side.factors.growth, [1, 2**0.5, 3**0.5, 2], rtol=1e-6)
+        np.testing.assert_allclose(side.factors.growth, [[1, 2**0.5, 3**0.5, 2]], rtol=1e-6)
         np.testing.assert_allclose(side.factors.strength_in(3), 2 * side.factors.strength)
-        np.testing.assert_array_equal(side.bias.growth, [1])
-    np.testing.assert_array_equal(build(rank=4).query.factors.growth, np.ones(4))
+        np.testing.assert_array_equal(side.bias.growth, [[1]])
+    np.testing.assert_array_equal(build(rank=4).query.factors.growth, np.ones((1, 4)))
 
 
 def test_growth_too_large_for_the_precision_is_refused():

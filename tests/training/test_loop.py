@@ -108,7 +108,6 @@ def test_a_callback_s_error_reaches_the_caller():
         ({"threads": 0}, ValueError, "threads: expected a whole number from 1 to 1024, or None, got 0"),
         ({"threads": True}, ValueError, "threads"),
         ({"threads": 2**31}, ValueError, "threads: expected a whole number from 1 to 1024"),
-        ({"init": None}, ValueError, "init: expected a scale above 0, a State or a Model, got None"),
         ({"callbacks": [3]}, TypeError, "callbacks: expected callables that take a RoundEvent, got 3"),
         ({"solver": solvers.PL2M}, TypeError, r"solver: expected a Solver or the name of one.*write PL2M\(\)"),
         ({"init": 0.0}, ValueError, "init: expected a scale above 0"),

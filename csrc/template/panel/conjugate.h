@@ -41,7 +41,7 @@ static inline void push_column_piece(const panel *o, int64_t s, int64_t skip, RE
 
 /* A feature's residual and the preconditioner's diagonal. */
 static inline void view_settle(const panel *o, int64_t s, int64_t place, const REAL *sums) {
-    const REAL *w = parameters_of(o, s), l2 = l2_of(o, s), *growth = o->growth;
+    const REAL *w = parameters_of(o, s), l2 = l2_of(o, s), *growth = panel_growth(o, s);
     REAL *residual = row_of(o->scratch->residual, s), *diagonal = row_of(o->scratch->diagonal, s);
     (void)place;
     for (int l = 0; l < PANEL; l++) {
@@ -52,7 +52,7 @@ static inline void view_settle(const panel *o, int64_t s, int64_t place, const R
 
 /* The step along the direction, off the residual. */
 static inline void push_settle(const panel *o, int64_t s, int64_t place, const REAL *sums) {
-    const REAL l2 = l2_of(o, s), length = (REAL)o->found->length, *growth = o->growth;
+    const REAL l2 = l2_of(o, s), length = (REAL)o->found->length, *growth = panel_growth(o, s);
     const REAL *p = row_of(o->scratch->direction, s);
     REAL *residual = row_of(o->scratch->residual, s);
     (void)place;
@@ -97,12 +97,12 @@ static void scale_residuals(void *context, int64_t p, int thread) {
     for (int64_t t = some.from; t < some.to; t++) {
         const int64_t s = o->sets.plan->order[t];
         const double l2 = o->penalty->l2 * (double)((const REAL *)o->penalty->strength)[s];
-        const REAL *r = row_of(o->scratch->residual, s), *m = row_of(o->scratch->diagonal, s);
+        const REAL *r = row_of(o->scratch->residual, s), *m = row_of(o->scratch->diagonal, s), *growth = panel_growth(o, s);
         REAL *z = row_of(o->scratch->scaled, s);
         for (int l = 0; l < PANEL; l++) {
             z[l] = m[l] > 0 ? r[l] / m[l] : 0;
             weight += (double)r[l] * (double)z[l];
-            common[l] += l2 * (double)(o->growth[l] * z[l]);
+            common[l] += l2 * (double)(growth[l] * z[l]);
         }
     }
     o->scratch->weights[p] = weight;
@@ -116,20 +116,21 @@ static void weigh_features(const panel *o, int64_t p) {
     for (int64_t t = some.from; t < some.to; t++) {
         const int64_t s = o->sets.plan->order[t];
         const double l2 = o->penalty->l2 * (double)((const REAL *)o->penalty->strength)[s];
-        const REAL *w = parameters_of(o, s);
-        for (int l = 0; l < o->size; l++) common[l] += l2 * (double)(o->growth[l] * w[l]);
+        const REAL *w = parameters_of(o, s), *growth = panel_growth(o, s);
+        for (int l = 0; l < o->size; l++) common[l] += l2 * (double)(growth[l] * w[l]);
     }
     for (int l = 0; l < PANEL; l++) o->scratch->feature_common[p * PANEL + l] = common[l];
 }
 
 /* The next direction p = z - common + keep p, and the penalty's slope and curvature along it. */
 static void turn_direction(const panel *o, int64_t p) {
-    const REAL *common = o->found->common, keep = o->found->keep, *growth = o->growth;
+    const REAL *common = o->found->common, keep = o->found->keep;
     const range some = portion(shared_features(o), FMF_PORTION, p);
     double slope = 0.0, curvature = 0.0;
     for (int64_t t = some.from; t < some.to; t++) {
         const int64_t s = o->sets.plan->order[t];
         const REAL *z = row_of(o->scratch->scaled, s), *w = parameters_of(o, s), l2 = l2_of(o, s);
+        const REAL *growth = panel_growth(o, s);
         REAL *d = row_of(o->scratch->direction, s);
         for (int l = 0; l < PANEL; l++) d[l] = z[l] - common[l] + (keep > 0 ? keep * d[l] : 0);
         for (int l = 0; l < o->size; l++) {
@@ -277,10 +278,11 @@ static void solve_common(const double *K, int64_t size, const double *right, REA
 static void find_common_step(void *context) {
     const panel *o = context;
     panel_findings *found = o->found;
+    const double *shared = o->penalty->shared + (is_bias(o) ? 0 : o->column);
     double sums[PANEL + ROOM];
     add_common(o, PANEL + ROOM, sums);
     for (int l = 0; l < ROOM; l++) {
-        const double lambda = l < PANEL ? o->penalty->l2 * o->penalty->shared_strength * (double)o->growth[l] : 0.0;
+        const double lambda = l < PANEL ? o->penalty->l2 * shared[l] : 0.0;
         found->K[l] = sums[PANEL + l] + lambda;
     }
     for (int l = 0; l < PANEL; l++) sums[l] = -sums[l];

@@ -14,6 +14,7 @@ static void panel_program(fmf_worker *me, void *context) {
         if (o.scratch->directions) {
             o.sets.set = 0;
             follow_directions(me, &o);
+            if (side->spread.found) measure(me, &o);
             continue;
         }
         if (column == first) fmf_phase(me, ETA_PARTS, measure_eta, NULL, &eta);

@@ -68,9 +68,10 @@ static inline int own_step(const panel *o, int64_t i, const REAL *G, const REAL 
     if (s < 0) return 0;
     REAL *w = parameters_of(o, s), delta[PANEL], l1[PANEL], l2[PANEL];
     const REAL x = ((const REAL *)X->own_value)[i], strength = ((const REAL *)o->penalty->strength)[s];
+    const REAL *growth = panel_growth(o, s);
     for (int l = 0; l < PANEL; l++) {
-        l1[l] = (REAL)o->penalty->l1 * strength * o->growth[l];
-        l2[l] = (REAL)o->penalty->l2 * strength * o->growth[l];
+        l1[l] = (REAL)o->penalty->l1 * strength * growth[l];
+        l2[l] = (REAL)o->penalty->l2 * strength * growth[l];
     }
     if (l1[0] > 0 || !solve_row(G, A, x, l2, w, o->size, delta)) {
         sweep_row(G, A, x, l1, l2, w, o->size, delta);

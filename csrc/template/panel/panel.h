@@ -25,10 +25,9 @@ typedef struct {
     const fmf_panel *scratch;
     const fmf_penalty *penalty;
     panel_findings *found;
-    int64_t column;     /* of the parameters: the panel's first */
-    int64_t size;       /* dimensions that it has */
-    int64_t group;      /* its number in the order of the updates */
-    const REAL *growth; /* (PANEL) */
+    int64_t column; /* of the parameters: the panel's first */
+    int64_t size;   /* dimensions that it has */
+    int64_t number; /* in the order of the updates */
     refresh scores;
 } panel;
 
@@ -37,18 +36,22 @@ static inline void choose_panel(panel *o, int64_t column) {
     o->penalty = column < 0 ? &o->side->bias : &o->side->factors;
     o->column = column < 0 ? o->side->rank : column;
     o->size = column < 0 ? 1 : smaller(o->side->rank - column, PANEL);
-    o->group = column < 0 ? 0 : column / PANEL + (o->side->bias_slot >= 0);
-    o->growth = (const REAL *)o->penalty->growth + (column < 0 ? 0 : column);
+    o->number = column < 0 ? 0 : column / PANEL + (o->side->bias_slot >= 0);
 }
 
 static inline int is_bias(const panel *o) { return o->column == o->side->rank; }
 
-/* Feature s: its parameters in this panel, and the elastic net's factors. */
+/* Feature s: its parameters in this panel, and the elastic net's l2. */
 static inline REAL *parameters_of(const panel *o, int64_t s) {
     return (REAL *)o->side->parameters + s * o->side->width + o->column;
 }
 
 static inline REAL l2_of(const panel *o, int64_t s) { return (REAL)o->penalty->l2 * ((const REAL *)o->penalty->strength)[s]; }
+
+/* (PANEL) what multiplies its strength. */
+static inline const REAL *panel_growth(const panel *o, int64_t s) {
+    return growth_of(o->penalty, s) + (is_bias(o) ? 0 : o->column);
+}
 
 /* Row i of a scratch array of PANEL, or ROOM, numbers a row. */
 static inline REAL *row_of(void *array, int64_t i) { return (REAL *)array + i * PANEL; }

@@ -5,9 +5,9 @@ enum { CELL_ROWS = 4 }; /* rows that share what is loaded of M */
 /* G += c (sum + m) and A += c M of row i, where sum is M U_i. */
 static inline void add_cell_sums(const panel *o, int64_t i, pvec sum, REAL *G, REAL *A) {
     const fmf_cells *cells = &o->side->cells;
-    const REAL c = ((const REAL *)cells->weight)[i], *curvature = (const REAL *)cells->curvature + o->group * ROOM;
+    const REAL c = ((const REAL *)cells->weight)[i], *curvature = (const REAL *)cells->curvature + o->number * ROOM;
     pvec g = pload(G);
-    padd(&g, c, pload((const REAL *)cells->m + o->group * PANEL));
+    padd(&g, c, pload((const REAL *)cells->m + o->number * PANEL));
     padd(&g, c, sum);
     pstore(G, g);
     for (int r = 0; r < TURNS; r++) {
@@ -22,7 +22,7 @@ static inline void add_panel_cells(const panel *o, int64_t i, REAL *G, REAL *A) 
     enum { APART = 4 }; /* sums that go on side by side; a stride is a multiple of it */
     const fmf_side *side = o->side;
     const REAL *U = (const REAL *)side->mine + i * side->stride;
-    const REAL *M = (const REAL *)side->cells.M + o->group * side->stride * PANEL;
+    const REAL *M = (const REAL *)side->cells.M + o->number * side->stride * PANEL;
     pvec sum[APART] = {0};
     if (((const REAL *)side->cells.weight)[i] == 0) return;
     for (int64_t k = 0; k < side->stride; k += APART) {
@@ -37,7 +37,7 @@ static inline void add_panel_cells(const panel *o, int64_t i, REAL *G, REAL *A) 
 static inline void add_panel_cells_of_rows(const panel *o, int64_t i) {
     const fmf_side *side = o->side;
     const REAL *U = (const REAL *)side->mine + i * side->stride;
-    const REAL *M = (const REAL *)side->cells.M + o->group * side->stride * PANEL;
+    const REAL *M = (const REAL *)side->cells.M + o->number * side->stride * PANEL;
     pvec even[CELL_ROWS] = {0}, odd[CELL_ROWS] = {0};
     for (int64_t k = 0; k < side->stride; k += 2) {
         const pvec first = pload(M + k * PANEL), second = pload(M + (k + 1) * PANEL);

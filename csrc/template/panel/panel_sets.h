@@ -20,7 +20,8 @@ static inline void set_column_piece(const panel *o, int64_t s, int64_t skip, REA
 
 /* A feature's steps, and what its penalty adds to the line search. */
 static inline void set_settle(const panel *o, int64_t s, int64_t place, const REAL *sums) {
-    const REAL *w = parameters_of(o, s), strength = ((const REAL *)o->penalty->strength)[s], *growth = o->growth;
+    const REAL *w = parameters_of(o, s), strength = ((const REAL *)o->penalty->strength)[s];
+    const REAL *growth = panel_growth(o, s);
     const REAL l1 = (REAL)o->penalty->l1 * strength, l2 = (REAL)o->penalty->l2 * strength;
     REAL *delta = row_of(o->scratch->delta, place);
     double first = 0.0, second = 0.0;

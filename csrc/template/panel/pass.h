@@ -118,6 +118,7 @@ static void panel_pass(void *context, int64_t c, int thread) {
         for (; i + CELL_ROWS <= rows.to; i += CELL_ROWS) add_panel_cells_of_rows(o, i);
         for (; i < rows.to; i++) add_panel_cells(o, i, row_of(scratch->G, i), matrix_of(scratch->A, i));
     }
+    for (int64_t i = rows.from; i < rows.to; i++) add_spread(o, i, row_of(scratch->G, i), matrix_of(scratch->A, i));
     memset(row_of(scratch->move, rows.from), 0, count * PANEL * sizeof(REAL));
     for (int64_t i = rows.from; !scratch->directions && i < rows.to; i++) write_view(o, i);
 }

@@ -17,6 +17,7 @@ typedef struct {
     REAL *lines; /* V_j of its pairs: of all panels if they fit, else room for some of the current panel */
     REAL *g;
     REAL *h;
+    double *found; /* (updates, groups + 1, PANEL) where strengths are learnt, else NULL */
 } row_update;
 
 static inline int64_t panels_of(const fmf_side *side) { return portions_of(side->rank, PANEL); }
@@ -68,10 +69,13 @@ static void line_sums(const row_update *r, int64_t from, int64_t n, const REAL *
 
 /* The step of the row's own feature, the term over all cells taken in; returns whether there is one. */
 static inline int row_step(const row_update *r, REAL *G, REAL *A, REAL *move) {
-    if (!r->o.side->cells.weight) return own_step(&r->o, r->i, G, A, move);
-    add_panel_cells(&r->o, r->i, G, A);
+    const fmf_side *side = r->o.side;
+    const REAL shared[PANEL] = {0};
+    if (side->cells.weight) add_panel_cells(&r->o, r->i, G, A);
+    add_spread(&r->o, r->i, G, A);
     const int moved = own_step(&r->o, r->i, G, A, move);
-    if (moved) move_embedding(&r->o, r->i, move);
+    if (moved && side->cells.weight) move_embedding(&r->o, r->i, move);
+    if (r->found) measure_row(&r->o, r->i, A, shared, r->found + r->o.number * spread_room(&side->spread));
     return moved;
 }
 
@@ -145,6 +149,11 @@ static double whole_row(row_update *r, int64_t lines_room) {
     return total_loss(&side->loss, r->score, (const REAL *)side->pairs.y + r->at, weights_at(&side->pairs, r->at), r->n, r->g);
 }
 
+/* All that an update finds out for the next strengths. */
+static inline int64_t found_room(const fmf_side *side) {
+    return (panels_of(side) + (side->bias_slot >= 0)) * spread_room(&side->spread);
+}
+
 static void rows_of_chunk(void *context, int64_t c, int thread) {
     const rows_update *o = context;
     const fmf_rows *scratch = o->scratch;
@@ -158,6 +167,11 @@ static void rows_of_chunk(void *context, int64_t c, int thread) {
         .h = (REAL *)scratch->h + thread * batch,
     };
     double sum = 0.0;
+    if (o->side->spread.found) {
+        const int64_t room = found_room(o->side);
+        r.found = o->side->spread.portion + c * room;
+        memset(r.found, 0, (size_t)room * sizeof *r.found);
+    }
     for (r.i = pairs->chunk[c]; r.i < pairs->chunk[c + 1]; r.i++) {
         r.at = pairs->ptr[r.i];
         r.n = pairs->ptr[r.i + 1] - r.at;
@@ -171,5 +185,11 @@ static double panel_rows(const fmf_side *side, const fmf_rows *scratch, int32_t 
     double total = 0.0;
     fmf_share_out(threads, side->pairs.chunks, rows_of_chunk, &o);
     for (int64_t c = 0; c < side->pairs.chunks; c++) total += scratch->chunk_loss[c];
+    if (!side->spread.found) return total;
+    const int64_t room = found_room(side);
+    memset(side->spread.found, 0, (size_t)room * sizeof(double));
+    for (int64_t c = 0; c < side->pairs.chunks; c++) {
+        for (int64_t n = 0; n < room; n++) side->spread.found[n] += side->spread.portion[c * room + n];
+    }
     return total;
 }
