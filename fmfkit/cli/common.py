@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -39,6 +39,6 @@ def plain_warnings() -> Iterator[None]:
         yield
 
 
-def metrics_line(values: dict[str, float]) -> str:
+def metrics_line(values: Mapping[str, float]) -> str:
     """Return metrics for people."""
     return ", ".join(f"{name} {value:.4f}" for name, value in values.items())

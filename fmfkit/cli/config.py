@@ -73,6 +73,7 @@ class RecipeConfig:
         default=None, validator=validators.optional([validators.ge(0), validators.lt(1)])
     )
     """None: a tenth, or none where the fit starts from a model."""
+    refit: bool = True
     tune: int = attrs.field(default=0, validator=validators.ge(0))
     metric: str | None = None
     metrics: list[str] = attrs.field(factory=list)

@@ -23,4 +23,10 @@ def command(model: str, pairs: str, metrics: tuple[str, ...], as_json: bool) -> 
     trained = Recommender.load(model)
     data = trained.pairs(pairs)
     values = trained.evaluate(data, list(metrics) or None)
-    click.echo(json.dumps(values) if as_json else f"{len(data)} pairs: {metrics_line(values)}")
+    if as_json:
+        click.echo(json.dumps(values))
+        return
+    click.echo(f"{len(data)} pairs: {metrics_line(values)}")
+    compared = trained.compare(data, next(iter(values)))
+    if compared.baselines:
+        click.echo(f"beside: {metrics_line(compared.baselines)}  ({compared.metric})")

@@ -74,6 +74,12 @@ SHARE = click.FloatRange(0, 1, max_open=True)
     "trained on; 0: all rounds.",
 )
 @click.option(
+    "--refit/--no-refit",
+    default=True,
+    show_default=True,
+    help="Whether to train on all training pairs, the validation part too, once it has chosen the number of rounds.",
+)
+@click.option(
     "--test", default=0.0, show_default=True, type=SHARE, help="Share to hold out and to measure the model on."
 )
 @click.option(
@@ -164,12 +170,22 @@ def _show(outcome: Outcome, out: str, as_json: bool) -> None:
         "stopped": model.stopped,
         "objective": model.history[-1].objective,
     }
+    compared = {"validation": outcome.held_out, "test": outcome.tested}
     if as_json:
-        click.echo(json.dumps(summary if outcome.test is None else summary | {"test": outcome.metrics}))
+        summary |= {} if outcome.test is None else {"test": outcome.metrics}
+        found = {part: one.baselines for part, one in compared.items() if one is not None}
+        click.echo(json.dumps(summary | {"baselines": found, "refitted": outcome.refitted, "advice": outcome.advice}))
         return
-    click.echo(f"{out}: {summary['rounds']} rounds" + (f", {summary['stopped']}" if summary["stopped"] else ""))
+    again = ", trained again on all training pairs" if outcome.refitted else ""
+    click.echo(f"{out}: {summary['rounds']} rounds{again}" + (f", {summary['stopped']}" if summary["stopped"] else ""))
+    if outcome.held_out is not None:
+        click.echo(f"validation: {outcome.held_out}")
     if outcome.test is not None:
         click.echo(f"on {len(outcome.test)} held-out pairs ({outcome.split}): {metrics_line(outcome.metrics)}")
+    if outcome.tested is not None and outcome.tested.baselines:
+        click.echo(f"beside: {metrics_line(outcome.tested.baselines)}  ({outcome.tested.metric})")
+    if outcome.advice is not None:
+        click.echo(outcome.advice)
 
 
 @contextmanager

@@ -31,6 +31,7 @@ def command(model: str, as_json: bool) -> None:
         "validation": list(trained.validation),
         "columns": trained.columns,
         "settings": trained.settings.to_json(),
+        "strengths": inner.strengths,
         "queries": {"count": inner.X.rows, "blocks": _blocks(inner.X)},
         "targets": {"count": inner.Z.rows, "blocks": _blocks(inner.Z)},
     }
@@ -41,6 +42,10 @@ def command(model: str, as_json: bool) -> None:
         click.echo(f"{name:12} {summary[name]}")
     if trained.validation:
         click.echo(f"{trained.metric:12} {' '.join(f'{value:.4f}' for value in trained.validation)}  (validation)")
+    if inner.strengths:
+        listed = sorted(inner.strengths.items(), key=lambda item: -item[1])
+        told = ", ".join(f"{name} {deviation:.3g}" for name, deviation in listed)
+        click.echo(f"{'strengths':12} {told}  (by how much scores deviate because of a block)")
     for side in ("queries", "targets"):
         blocks = ", ".join(f"{name} ({width})" for name, width in summary[side]["blocks"].items())
         click.echo(f"{side:12} {summary[side]['count']}: {blocks}")

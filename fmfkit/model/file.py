@@ -27,6 +27,7 @@ from fmfkit.errors import ModelFileError
 from fmfkit.interfaces import Loss
 from fmfkit.plugins import description
 from fmfkit.problem.features import FeatureRows
+from fmfkit.problem.learnt import SideStrengths, Strengths
 from fmfkit.training.records import Quantiles, RoundRecord
 from fmfkit.training.state import State
 
@@ -124,11 +125,49 @@ def model_parts(model: Any) -> tuple[dict[str, Any], Arrays]:
         "round": model.state.round,
     }
     arrays: Arrays = {"P": model.P, "Q": model.Q}
+    if model.state.strengths is not None:
+        about["strengths"], learnt = strengths_parts(model.state.strengths)
+        arrays |= learnt
     for name, features in (("X", model.X), ("Z", model.Z)):
         about[name] = [(block, part.start, part.stop) for block, part in features.blocks.items()]
         held = {field: getattr(features, field) for field in ROW_ARRAYS}
         arrays |= {f"{name}.{field}": array for field, array in held.items() if array is not None}
     return about, arrays
+
+
+def strengths_parts(strengths: Strengths) -> tuple[dict[str, Any], Arrays]:
+    """Return what a file holds of learnt strengths."""
+    about = {name: getattr(strengths, name) for name in ("noise", "curvature", "unit", "start", "rounds")}
+    arrays: Arrays = {}
+    for name, side in (("query", strengths.query), ("target", strengths.target)):
+        about[name] = {"bias_variance": side.bias_variance}
+        held = {field: getattr(side, field) for field in STRENGTH_ARRAYS}
+        arrays |= {f"strengths.{name}.{field}": array for field, array in held.items() if array is not None}
+    return about, arrays
+
+
+STRENGTH_ARRAYS = ("factors", "bias", "variance")
+"""The arrays of ``SideStrengths``."""
+
+
+def _strengths(about: dict[str, Any], arrays: Arrays, rank: int) -> Strengths | None:
+    """Return the learnt strengths that a file holds, if any; refuse arrays that are not what they should be."""
+    given = about.get("strengths")
+    if given is None:
+        return None
+    sides = {}
+    for name, features, W in (("query", "X", arrays["P"]), ("target", "Z", arrays["Q"])):
+        held = {field: arrays.get(f"strengths.{name}.{field}") for field in STRENGTH_ARRAYS}
+        blocks, biased = len(about[features]), W.shape[1] > rank
+        shapes = {"factors": (blocks, rank), "bias": (blocks, 1) if biased else None, "variance": (rank,)}
+        for field, shape in shapes.items():
+            array = held[field]
+            found = None if array is None or array.dtype != np.float64 else array.shape
+            if found != shape or (array is None) != (shape is None):
+                raise ValueError(f"strengths.{name}.{field} does not fit the parameters")
+        sides[name] = SideStrengths(**cast(Any, held), bias_variance=float(given[name]["bias_variance"]))
+    numbers = {name: float(given[name]) for name in ("noise", "curvature", "unit", "start")}
+    return Strengths(sides["query"], sides["target"], **numbers, rounds=int(given["rounds"]))
 
 
 ROW_ARRAYS = ("row_ptr", "row_index", "row_value", "row_scale", "own", "own_value")
@@ -146,7 +185,9 @@ def checked_parts(section: Section, path: Any, loss: Loss | None, threads: int |
         if P.dtype != Q.dtype:
             raise ValueError("P and Q differ in precision")
         history = tuple(_record(record) for record in about["history"])
-        state = State(P=P, Q=Q, seed=about["seed"], threads=resolve_threads(threads), round=about["round"])
+        strengths = _strengths(about, arrays, rank)
+        kept = {"seed": about["seed"], "round": about["round"], "strengths": strengths}
+        state = State(P=P, Q=Q, threads=resolve_threads(threads), **kept)
         rest = {"offset": about["offset"], "stopped": about["stopped"]}
     except (KeyError, IndexError, TypeError, ValueError) as error:
         raise ModelFileError(f"{path}: its parts do not belong together ({type(error).__name__}: {error})") from None

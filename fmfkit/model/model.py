@@ -19,6 +19,7 @@ from fmfkit.interfaces import Loss
 from fmfkit.model import file
 from fmfkit.model.answers import Explanation, Ranked, contributions
 from fmfkit.problem.features import FeatureRows, rows_of
+from fmfkit.problem.learnt import deviations
 from fmfkit.problem.problem import Problem
 from fmfkit.training.records import RoundRecord
 from fmfkit.training.state import State
@@ -112,6 +113,22 @@ class Model:
         """The bias of each target; zeros where targets have none."""
         column = self.rank + self.biases[0]
         return self._targets[:, column] if self.biases[1] else np.zeros(self.Z.rows, self.Q.dtype)
+
+    @functools.cached_property
+    def strengths(self) -> dict[str, float]:
+        """By how much scores deviate because of each feature block, as learnt; empty where strengths were given."""
+        learnt = self.state.strengths
+        if learnt is None:
+            return {}
+        sides = (
+            ("query", learnt.query, self.X, self.target_embedding),
+            ("target", learnt.target, self.Z, self.query_embedding),
+        )
+        return {
+            f"{side}.{block}": deviation
+            for side, found, features, theirs in sides
+            for block, deviation in deviations(found, features, theirs).items()
+        }
 
     def score(self, queries: ArrayLike, targets: ArrayLike, *, unknown: bool = False) -> Reals:
         """Return the scores of pairs of the problem's queries and targets, by their row numbers; they broadcast.

@@ -9,6 +9,7 @@ docs/strengths.md.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -16,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fmfkit.interfaces import Loss
-from fmfkit.problem.features import Features
+from fmfkit.problem.features import FeatureRows, Features
 from fmfkit.problem.objective import LearntPenalty
 from fmfkit.problem.pairs import Pairs
 from fmfkit.problem.strengths import Part, Side, Spread
@@ -27,9 +28,13 @@ if TYPE_CHECKING:
     from fmfkit.problem.problem import Problem
 
 Array = NDArray[np.float64]
+Sides = tuple[Iterable[str], Iterable[str]]
 
-START_SHARE = 0.05
-"""How much of the variance of scores the random factors make at the start."""
+START_SHARE, PLAIN_START_SHARE = 0.05, 0.5
+"""How much of the variance of scores the random factors make at the start; the second where instances have no features
+but their ids, so that all must grow from it."""
+CERTAINTY = 0.85
+"""What the variances of embeddings are multiplied by: taken as if parameters were independent, they are too large."""
 SHARED_START = 0.1
 """What it is multiplied by for features that several instances share."""
 BIAS_PRECISION = 5.0
@@ -63,12 +68,34 @@ class Strengths:
     """The curvature of the loss, on average over the pairs."""
     unit: float
     """How far scores deviate that are as uncertain as y: the scale that all begins with."""
+    start: float
+    """The deviation of the factors of instances' own features at the start."""
     rounds: int = 0
     """How many rounds have learnt."""
 
     def side(self, name: SideName) -> SideStrengths:
         """Return those of one side."""
         return self.query if name == "query" else self.target
+
+    def learning_again(self, before: Sides, now: Sides) -> Strengths:
+        """Return strengths to begin with for more data: those of the blocks that there were, the first ones for others.
+
+        ``before`` and ``now`` are the feature blocks of both sides, by name.
+        """
+
+        def extended(side: SideStrengths, old: Iterable[str], new: Iterable[str]) -> SideStrengths:
+            first = _first(self.unit, self.start, side.factors.shape[1], bias=side.bias is not None)
+            places = {name: place for place, name in enumerate(old)}
+            at = [places.get(name, len(places)) for name in new]
+            factors = np.concatenate([side.factors, first.factors])[at]
+            if side.bias is None or first.bias is None:
+                return attrs.evolve(side, factors=factors)
+            return attrs.evolve(side, factors=factors, bias=np.concatenate([side.bias, first.bias])[at])
+
+        query, target = (
+            extended(side, *blocks) for side, *blocks in zip((self.query, self.target), before, now, strict=True)
+        )
+        return attrs.evolve(self, query=query, target=target, rounds=0)
 
     def after_update(self, problem: Problem, name: SideName, found: Array) -> Strengths:
         """Return the strengths after an update of one side.
@@ -85,7 +112,7 @@ class Strengths:
         learnt = SideStrengths(
             count / (self.unit + sums[:blocks]),
             None if side.bias is None else count / (self.unit**2 + found[0, :blocks, :1]),
-            sums[blocks] / total,
+            CERTAINTY * sums[blocks] / total,
             0.0 if side.bias is None else float(found[0, blocks, 0]) / total,
         )
         return attrs.evolve(self, query=learnt) if name == "query" else attrs.evolve(self, target=learnt)
@@ -123,19 +150,19 @@ def initial_strengths(loss: Loss, pairs: Pairs, offset: float, shape: Shape) -> 
         noise = 1 / (2 * value) if value > rounding else 1.0  # all y are one number: any unit will do
     unit = 1 / np.sqrt(noise * curvature)
 
-    def side(blocks: int, bias: bool) -> SideStrengths:
-        factors = np.full((blocks, shape.rank), 1 / _start(unit, shape.rank) ** 2)
-        return SideStrengths(
-            factors, np.full((blocks, 1), BIAS_PRECISION / unit**2) if bias else None, np.zeros(shape.rank)
-        )
+    share = PLAIN_START_SHARE if shape.plain else START_SHARE
+    start = float(np.sqrt(unit) * (share / shape.rank) ** 0.25)  # rank · start⁴ is a share of unit²
+    query, target = (
+        _first(unit, start, shape.rank, bias=bias, blocks=blocks)
+        for blocks, bias in zip(shape.blocks, shape.biases, strict=True)
+    )
+    return Strengths(query, target, noise, curvature, float(unit), start)
 
-    query, target = (side(blocks, bias) for blocks, bias in zip(shape.blocks, shape.biases, strict=True))
-    return Strengths(query, target, noise, curvature, float(unit))
 
-
-def _start(unit: float, rank: int) -> float:
-    """Return the deviation of factors at the start: rank · deviation⁴ is a share of unit²."""
-    return float(np.sqrt(unit) * (START_SHARE / rank) ** 0.25)
+def _first(unit: float, start: float, rank: int, *, bias: bool, blocks: int = 1) -> SideStrengths:
+    """Return what learning begins with on one side."""
+    factors = np.full((blocks, rank), 1 / start**2)
+    return SideStrengths(factors, np.full((blocks, 1), BIAS_PRECISION / unit**2) if bias else None, np.zeros(rank))
 
 
 @attrs.frozen
@@ -146,6 +173,8 @@ class Shape:
     blocks: tuple[int, int]
     """Feature blocks of the queries and of the targets."""
     biases: tuple[bool, bool]
+    plain: bool
+    """Whether no two instances share a feature."""
 
 
 def _mean(values: Any, weight: Array | None) -> float:
@@ -204,10 +233,23 @@ def spread_value(side: Side, embedding: Reals) -> float:
     return float(spread_squares(side, embedding) @ side.spread.variance.astype(np.float64)) / 2
 
 
+def deviations(strengths: SideStrengths, features: FeatureRows, theirs: Reals) -> dict[str, float]:
+    """Return by how much scores deviate because of each feature block; ``theirs`` is the other side's embedding."""
+    squares = np.square(theirs, dtype=np.float64).mean(axis=0) if len(theirs) else np.zeros(theirs.shape[1])
+    values = np.square(features.values_by_row(), dtype=np.float64)
+    found = {}
+    for n, (name, part) in enumerate(features.blocks.items()):
+        within = (features.row_index >= part.start) & (features.row_index < part.stop)
+        each = float(values[within].sum()) / max(features.rows, 1)
+        variance = float(squares @ (1 / strengths.factors[n]))
+        variance += 0.0 if strengths.bias is None else float(1 / strengths.bias[n, 0])
+        found[name] = float(np.sqrt(each * variance))
+    return found
+
+
 def start_scales(strengths: Strengths, features: Features) -> Reals:
     """Return the deviation of each feature's factors at the start."""
-    scale = _start(strengths.unit, len(strengths.query.variance))
-    return np.where(features.shared, SHARED_START * scale, scale).astype(features.dtype)
+    return np.where(features.shared, SHARED_START * strengths.start, strengths.start).astype(features.dtype)
 
 
 __all__ = ["SideStrengths", "Strengths"]

@@ -142,7 +142,8 @@ class Problem:
         if not isinstance(what.penalty, LearntPenalty):
             return None
         blocks = len(data.X.blocks), len(data.Z.blocks)
-        shape = Shape(what.rank, blocks, (what.query_bias, what.target_bias))
+        plain = not (data.X.shared.any() or data.Z.shared.any())
+        shape = Shape(what.rank, blocks, (what.query_bias, what.target_bias), plain)
         return initial_strengths(what.loss, data.by_query, self._offset, shape)
 
     def _side(self, name: SideName) -> Side:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import attrs
 import numpy as np
@@ -16,17 +16,32 @@ from fmfkit.arguments import suggestion, whole
 from fmfkit.data.dataset import Dataset
 from fmfkit.data.positives import all_positive, as_positives
 from fmfkit.interfaces import Loss
+from fmfkit.model.answers import Ranked
 from fmfkit.model.model import Model
 
 POSITIVES = ("ndcg@10", "recall@20")
 """The metrics of positives; the first decides."""
 
 
+class Scorer(Protocol):
+    """What can be judged: a ``Model``, or a baseline."""
+
+    @property
+    def loss(self) -> Loss:
+        """What turns scores into predictions."""
+
+    def score(self, queries: NDArray[np.int32], targets: NDArray[np.int32]) -> NDArray[Any]:
+        """Return the scores of pairs."""
+
+    def recommend(self, queries: NDArray[np.int32], k: int, *, exclude: sp.csr_array | None) -> Ranked:
+        """Return the best targets of queries."""
+
+
 @attrs.frozen(eq=False)
 class Judged:
     """A model on held-out pairs: what metrics are measured on."""
 
-    model: Model
+    model: Scorer
     data: Dataset
     """Its row numbers are the model's."""
     seen: sp.csr_array | None

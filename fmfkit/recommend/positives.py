@@ -10,10 +10,20 @@ import attrs
 from fmfkit.data.dataset import Dataset
 from fmfkit.data.positives import Recognised, recognise
 from fmfkit.recommend.recommender import Recommender
-from fmfkit.recommend.settings import AnySettings, Settings
+from fmfkit.recommend.settings import AnySettings, Settings, default_of
 from fmfkit.recommend.warm_start import settings_for
 
-POSITIVES: Mapping[str, Any] = {"rank": 64, "loss": "square", "scale": 0.5, "rounds": 12, "cells": 30.0, "balance": 0.3}
+L2 = 0.5
+"""Where the search for l2 begins for positives only; its default where negatives are drawn."""
+POSITIVES: Mapping[str, Any] = {
+    "rank": 64,
+    "loss": "square",
+    "l2": L2,
+    "scale": 0.5,
+    "rounds": 12,
+    "cells": 30.0,
+    "balance": 0.3,
+}
 """The defaults for positives only that differ from those for ratings."""
 
 
@@ -46,7 +56,9 @@ def resolved(settings: AnySettings, *, positives: bool) -> AnySettings:
     """
     decided = settings.replace(data="positives" if positives else "ratings")
     if not positives or settings.negatives:
-        return decided.replace(cells=settings.cells or 0.0)
+        decided = decided.replace(cells=settings.cells or 0.0)
+        learns = not positives and not settings.cells
+        return _checked(decided) if learns or "l2" in _fixed(settings) else decided.replace(l2=L2)
     if settings.cells == 0:
         raise ValueError(
             "cells: with 0, and without negatives, positives teach nothing but a constant; leave out cells, or give "
@@ -57,7 +69,19 @@ def resolved(settings: AnySettings, *, positives: bool) -> AnySettings:
 
 def _fixed(settings: Settings) -> set[str]:
     """Return the settings that were given, or that a regularizer replaces."""
-    return {name for name in settings.given if getattr(settings, name) is not None} | {*settings.replaced}
+    return {name for name in settings.given if getattr(settings, name) not in (None, "auto")} | {*settings.replaced}
+
+
+def _checked(settings: AnySettings) -> AnySettings:
+    """Refuse settings that learnt strengths would ignore."""
+    if settings.l2 == "auto" and settings.regularizer is None:
+        ignored = [name for name in ("bias_l2", "scale", "growth") if name in settings.given]
+        if wrong := [name for name in ignored if getattr(settings, name) != default_of(name)]:
+            raise ValueError(
+                f"{wrong[0]}: strengths are learnt from ratings unless l2 is given; give l2 too, such as {L2:g}, or "
+                f"leave out {wrong[0]}"
+            )
+    return settings
 
 
 __all__ = ["POSITIVES", "Settled", "resolved", "settled"]

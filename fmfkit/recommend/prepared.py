@@ -16,7 +16,7 @@ from fmfkit.data.positives import as_positives, usual_split
 from fmfkit.errors import DataError
 from fmfkit.model.model import Model
 from fmfkit.problem.cells import AllCells
-from fmfkit.problem.objective import Objective, Penalties, Penalty
+from fmfkit.problem.objective import LearntPenalty, Objective, Penalties, Penalty
 from fmfkit.problem.observations import Observations
 from fmfkit.problem.problem import Problem
 from fmfkit.recommend.evaluation import Judged, Metric, metric_of, suitable_metrics
@@ -47,13 +47,18 @@ def parts(data: Dataset, validate: Dataset | float | None, settings: Settings) -
     return data, as_positives(validate) if positives else validate
 
 
-def penalties(settings: Settings, encoder: Encoder) -> Penalties:
+def penalties(settings: Settings, encoder: Encoder) -> Penalties | LearntPenalty:
     """Return the penalties that settings stand for."""
     given = settings.regularizer
     if isinstance(given, Penalty | Penalties):
         return Penalties.of(given)
     query, target = encoder.strengths(settings.strengths)
-    net = ElasticNet(l2=settings.l2) if given is None else given
+    if given is None and settings.l2 == "auto":
+        named = {f"query.{name}": factor for name, factor in query.items()}
+        named |= {f"target.{name}": factor for name, factor in target.items()}
+        changed = {name: factor for name, factor in named.items() if factor != 1}
+        return LearntPenalty(shrink=settings.shrink, spread=settings.spread, strengths=changed)
+    net = ElasticNet(l2=settings.fixed_l2) if given is None else given
     bias = ElasticNet(l2=settings.bias_l2) if given is None else given
     # cells count as observations: by this factor a strength is still one per given pair
     per_pair = 1.0 if settings.scale == "uniform" else 1 / (1 + (settings.cells or 0))
@@ -137,7 +142,7 @@ class Prepared:
         """The validation part as rankings are judged by it: of very many queries, some that are drawn."""
         if self._judged is None:
             assert self.held_out is not None
-            self._judged = _some_queries(self.held_out)
+            self._judged = some_queries(self.held_out)
         return self._judged
 
     def problem(self, settings: Settings) -> Problem:
@@ -203,9 +208,17 @@ class Prepared:
 
         return KeepBest(on_held_out, chosen.larger, chosen.name, settings.patience)
 
-    def run(self, settings: Settings, watch: KeepBest | None, callbacks: Sequence[Callback]) -> Model:
-        """Train; with a watch, return the model of the best round."""
-        init: State | None = None if self.start is None else self.start.state(settings, self.observations)
+    def run(
+        self,
+        settings: Settings,
+        watch: KeepBest | None,
+        callbacks: Sequence[Callback],
+        begin: State | None = None,
+    ) -> Model:
+        """Train; with a watch, return the model of the best round. ``begin`` is where earlier rounds ended."""
+        init = begin
+        if init is None and self.start is not None:
+            init = self.start.state(settings, self.observations)
         listed: list[Callback] = [*([watch] if watch else []), *callbacks]
         fresh = bool(settings.negatives and settings.negatives_fresh)
         together = _Together(listed, settings.rounds) if fresh else None
@@ -213,7 +226,7 @@ class Prepared:
             model = fit(
                 problem,
                 solver=settings.solver,
-                rounds=1 if fresh else settings.rounds,
+                rounds=1 if fresh else settings.rounds - (0 if begin is None else begin.round),
                 seed=settings.seed,
                 threads=settings.threads,
                 init=init,
@@ -256,7 +269,7 @@ def _all_cells(settings: Settings, laid: Observations) -> AllCells | None:
     return AllCells(settings.cells * float(laid.by_query.totals.sum()) / (int(queries) * int(targets)))
 
 
-def _some_queries(data: Dataset) -> Dataset:
+def some_queries(data: Dataset) -> Dataset:
     """Return the pairs of some queries, drawn from those that have a relevant pair, if there are very many."""
     queries = np.unique(data.query[data.y > 0])
     if len(queries) <= MOST_JUDGED:
@@ -292,4 +305,4 @@ class _Together:
             event.stop(whole_fit.stopped)
 
 
-__all__ = ["Prepared", "parts", "penalties", "with_features"]
+__all__ = ["Prepared", "parts", "penalties", "some_queries", "with_features"]

@@ -13,9 +13,12 @@ from fmfkit.data.positives import Recognised, usual_split
 from fmfkit.data.report import Report
 from fmfkit.data.splits import Split
 from fmfkit.plugins.registry import resolve
+from fmfkit.recommend.advice import advise
+from fmfkit.recommend.baselines import Comparison
 from fmfkit.recommend.evaluation import Metric, metric_of
 from fmfkit.recommend.fmf import FMF, say, shows, trained, tuned, warn_of_collapse
 from fmfkit.recommend.positives import Settled, settled
+from fmfkit.recommend.prepared import some_queries
 from fmfkit.recommend.recommender import Recommender
 from fmfkit.recommend.tuning import Tuned
 from fmfkit.training.events import INTERRUPTED, Callback
@@ -34,6 +37,15 @@ class Outcome:
     """The pairs that were held out for testing."""
     metrics: dict[str, float]
     """The model on them."""
+    held_out: Comparison | None
+    """The model on the validation part, beside what anybody could predict."""
+    tested: Comparison | None
+    """The same on the test part, by the first of the metrics."""
+    refitted: bool
+    """Whether the model was trained again on all training pairs, the validation part too."""
+
+    advice: str | None
+    """What to try next, if anything."""
 
 
 @attrs.frozen(kw_only=True)
@@ -52,6 +64,8 @@ class Recipe:
     """How pairs are held out; by default of each query if the data has positives only, else at random."""
     validate: float = 0.1
     """The share of the training pairs that chooses the number of rounds; 0 trains all rounds."""
+    refit: bool = True
+    """Whether what the validation part chose is then trained on all training pairs, that part included."""
     tune: int = 0
     """How many settings to try; 0 trains with those given."""
     metric: str | Metric | None = None
@@ -116,10 +130,10 @@ class Recipe:
             if on_tuned is not None:
                 on_tuned(search)
             decided, train, held_out = Settled(search.best, found), data, None
-        made = trained(decided, train, validate=held_out, start=start, **options)
+        made = first = trained(decided, train, validate=held_out, start=start, **options)
         if on_trained is not None:
             on_trained(made)
-        if held_out is not None and made.model.stopped != INTERRUPTED:
+        if self.refit and held_out is not None and made.model.stopped != INTERRUPTED:
             again = refitted(made, found, data, start=start, **options)
             if again.model.stopped != INTERRUPTED:
                 made = again
@@ -127,7 +141,27 @@ class Recipe:
                     on_trained(made)
         warn_of_collapse(made, chosen=decided.choose)
         measured = {} if test is None else made.evaluate(test, list(self.metrics) or None)
-        return Outcome(recommender=made, tuned=search, split=split, test=test, metrics=measured)
+        validated = None if held_out is None or settings.negatives else self._validated(first, held_out)
+        tested = None if test is None or not measured else made.compare(test, next(iter(measured)))
+        return Outcome(
+            recommender=made,
+            tuned=search,
+            split=split,
+            test=test,
+            metrics=measured,
+            held_out=validated,
+            tested=tested,
+            refitted=made is not first,
+            advice=advise(settings, first, tested or validated),
+        )
+
+    def _validated(self, made: Recommender, held_out: Dataset) -> Comparison | None:
+        """Return how good a model is on its validation part."""
+        if made.metric is None:
+            return None
+        metric = metric_of(made.metric if self.metric is None else self.metric)
+        compared = made.compare(some_queries(held_out) if metric.ranks else held_out, metric)
+        return attrs.evolve(compared, value=made.validation[len(made.model.history) - 1])
 
 
 def refitted(made: Recommender, found: Recognised, data: Dataset, **options: Any) -> Recommender:

@@ -17,6 +17,7 @@ from fmfkit.data.blocks import Instances
 from fmfkit.data.dataset import Dataset
 from fmfkit.data.encoder import Encoder, SideEncoder, history_features
 from fmfkit.data.ids import Ids, as_text, gather
+from fmfkit.data.positives import as_positives
 from fmfkit.data.sides import HISTORY, Attributes
 from fmfkit.data.tables import read_table
 from fmfkit.errors import DataError
@@ -25,7 +26,8 @@ from fmfkit.model import file
 from fmfkit.model.answers import Explanation, Ranked
 from fmfkit.model.model import Model
 from fmfkit.recommend import plotting
-from fmfkit.recommend.evaluation import AnyMetric, Metric, evaluate
+from fmfkit.recommend.baselines import Comparison, Known, compare
+from fmfkit.recommend.evaluation import AnyMetric, Judged, Metric, evaluate, metric_of
 from fmfkit.recommend.settings import Settings
 
 
@@ -185,6 +187,18 @@ class Recommender:
         """
         chosen = [metric] if isinstance(metric, str | Metric) or callable(metric) else metric
         return evaluate(self.model, self._by_my_rows(data), chosen, self.seen, positives=self.positives)
+
+    def compare(self, data: Dataset, metric: AnyMetric | None = None) -> Comparison:
+        """Return a metric on pairs of a data set, beside those of the mean and of biases alone, or of popularity.
+
+        A model that is no better than these has learnt nothing. All ids must be known, as for ``evaluate``.
+        """
+        mine = self._by_my_rows(data)
+        values = evaluate(self.model, mine, None if metric is None else [metric], self.seen, positives=self.positives)
+        name, value = next(iter(values.items()))
+        chosen = metric_of(name if metric is None else metric)
+        judged = Judged(self.model, as_positives(mine) if self.positives else mine, self.seen)
+        return compare(chosen, value, judged, Known.of(self.seen, self.weight))
 
     @property
     def positives(self) -> bool:

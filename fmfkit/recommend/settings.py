@@ -7,7 +7,7 @@ a model file remembers are all made from ``Settings``: to add a setting, add a f
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
 import attrs
 
@@ -19,8 +19,10 @@ from fmfkit.problem.objective import Penalties, Penalty
 from fmfkit.recommend.kinds import Choice, Component, Factors, Flag, Kind, Real, Switch, Whole
 from fmfkit.typing import Scale
 
-PENALTY_SETTINGS = ("l2", "bias_l2", "scale", "growth", "strengths")
-"""What a penalty is made of; a regularizer replaces the first two, a whole Penalty all of them."""
+PENALTY_SETTINGS = ("l2", "bias_l2", "shrink", "spread", "scale", "growth", "strengths")
+"""What a penalty is made of; a regularizer replaces the first four, a whole Penalty all of them."""
+LEARNT_SETTINGS = ("shrink", "spread")
+"""What is for strengths that are learnt."""
 
 
 def setting(default: Any, kind: Kind, help: str, *, kept: bool = True) -> Any:
@@ -50,10 +52,19 @@ class Settings:
     )
     rank: int = setting(32, Whole(1), "Latent dimensions.")
     loss: Loss | str = setting("square", Component("loss"), "Loss, by name: see `fmfkit plugins`.")
-    l2: float = setting(
-        0.5,
+    l2: float | Literal["auto"] = setting(
+        "auto",
+        Choice(("auto",), Real()),
+        "Strength of the factors' penalty. auto learns it from ratings, and that of the biases, for each feature block "
+        "and latent dimension; for positives only it is chosen by short fits.",
+    )
+    shrink: float = setting(
+        1.0, Real(), "What learnt strengths are multiplied by: above 1 for a smoother model. tune searches it."
+    )
+    spread: float = setting(
+        1.0,
         Real(),
-        "Strength of the factors' penalty. The default suits some hundred thousand ratings; more ratings need less.",
+        "What the learnt uncertainty of factors is multiplied by: above 1 for a smoother model. tune searches it.",
     )
     scale: Scale = setting(
         "observations",
@@ -64,7 +75,7 @@ class Settings:
     bias_l2: float = setting(
         5.0,
         Real(),
-        "Strength of the biases' penalty, the same for every feature: equivalent to half as many "
+        "Strength of the biases' penalty where l2 is given, the same for every feature: equivalent to half as many "
         "pseudo-observations of zero.",
     )
     growth: float = setting(
@@ -131,7 +142,12 @@ class Settings:
                 f"cells: {self.cells:g} counts every pair that is not given, so that none need be drawn; leave out "
                 f"cells, or negatives ({self.negatives:g})"
             )
-        ignored = [name for name in self.replaced if name in self.given and getattr(self, name) != default_of(name)]
+        changed = [name for name in self.given if getattr(self, name) != default_of(name)]
+        if self.l2 != "auto" and (useless := [name for name in LEARNT_SETTINGS if name in changed]):
+            raise ValueError(
+                f"{useless[0]}: it is for strengths that are learnt, and l2 is given ({self.l2!r}); leave one out"
+            )
+        ignored = [name for name in self.replaced if name in changed]
         if ignored:
             raise ValueError(
                 f"regularizer: {self.regularizer!r} replaces {', '.join(ignored)}, which would be ignored; "
@@ -143,7 +159,13 @@ class Settings:
         """The names of the settings that the regularizer replaces."""
         if self.regularizer is None:
             return ()
-        return PENALTY_SETTINGS if isinstance(self.regularizer, Penalty | Penalties) else PENALTY_SETTINGS[:2]
+        return PENALTY_SETTINGS if isinstance(self.regularizer, Penalty | Penalties) else PENALTY_SETTINGS[:4]
+
+    @property
+    def fixed_l2(self) -> float:
+        """l2, where it is a number."""
+        assert self.l2 != "auto"  # decided, or refused, before it is used
+        return self.l2
 
     def replace(self, **changes: Any) -> Self:
         """Return the same settings but for some."""

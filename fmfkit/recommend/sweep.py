@@ -96,7 +96,7 @@ class Trials:
         small = settings.replace(rank=min(max(settings.rank // 2, LEAST_DIMENSIONS), MOST_DIMENSIONS, settings.rank))
         problem, seen = self.prepared.problem(small), self.prepared.seen
         model = fit(problem, solver=small.solver, rounds=rounds, seed=settings.seed, threads=settings.threads)
-        self.collapsed[settings.l2] = has_collapsed(model, seen)
+        self.collapsed[settings.fixed_l2] = has_collapsed(model, seen)
         return self.metric.measure(Judged(model, self.prepared.judged, seen))
 
     def along(
@@ -116,7 +116,7 @@ def _l2(settings: Settings, trials: Trials) -> tuple[float, float]:
     def value(l2: float, rounds: int = ROUNDS) -> float:
         return trials.value(settings.replace(l2=l2), rounds)
 
-    begin = settings.l2
+    begin = settings.fixed_l2
     now = value(begin)
     for _ in range(MOST_WEAKER):
         if trials.collapsed[begin]:

@@ -9,10 +9,13 @@ import attrs
 import numpy as np
 
 from fmfkit.data.encoder import Encoder
+from fmfkit.problem.objective import LearntPenalty
 from fmfkit.recommend.evaluation import Metric
 from fmfkit.recommend.prepared import Prepared, with_features
+from fmfkit.recommend.settings import LEARNT_SETTINGS
 from fmfkit.search import BestSoFar, Knobs, Number, Pace, Search
 from fmfkit.training.events import Callback, RoundEvent
+from fmfkit.training.state import State
 
 if TYPE_CHECKING:
     from fmfkit.recommend.fmf import FMF
@@ -80,13 +83,15 @@ def search(
         raise ValueError("tune: it needs a validation part: validate=0.1")
     found: list[Trial] = []
     stopping = _Stopping(callbacks)
+    begin = _learnt(front, prepared, stopping) if front.l2 == "auto" else None
+    before = 0 if begin is None else begin.round
     steps = Search(_knobs(front, prepared), np.random.default_rng([front.seed, 3]), larger=watch.larger, pace=PACE)
     for n in range(trials):
         values = steps.propose()
         tried = _with(front, values, prepared.encoder)
         watch = watch.again()
-        prepared.run(tried, watch, [stopping])
-        found.append(Trial(tried.replace(rounds=max(watch.best.place, 1)), watch.best.value))
+        prepared.run(tried, watch, [stopping], begin)
+        found.append(Trial(tried.replace(rounds=max(before + watch.best.place, 1)), watch.best.value))
         steps.tell(values, watch.best.value)
         if stream is not None:
             _show(stream, n + 1, trials, watch.name, found[-1].value, steps.best.value)
@@ -95,11 +100,23 @@ def search(
     return Tuned(watch.name, watch.larger, tuple(found))
 
 
+def _learnt(front: FMF, prepared: Prepared, stopping: _Stopping) -> State:
+    """Return where the rounds that learn strengths end: all trials go on from there."""
+    rounds = LearntPenalty().rounds
+    if front.rounds <= rounds:
+        raise ValueError(f"tune: strengths are learnt for {rounds} rounds; give more rounds than {front.rounds}, or l2")
+    return prepared.run(front.replace(rounds=rounds), None, [stopping]).state
+
+
 def _knobs(front: FMF, prepared: Prepared) -> Knobs:
     """Return what is searched: strengths of the blocks of sides that have more than one, and numbers above 0.
 
-    What decides most has a stride, so that it comes first.
+    What decides most has a stride, so that it comes first. Where strengths are learnt there are but two, and those of
+    blocks that are asked for.
     """
+    if front.l2 == "auto":
+        learnt = {name: Number(getattr(front, name), stride=1.5) for name in LEARNT_SETTINGS}
+        return learnt | {name: Number(strength) for name, strength in front.strengths.items()}
     numbers = {"l2": Number(front.l2, stride=2.0)}
     if len(prepared.encoder.described()) > 1:
         numbers[FEATURES] = Number(1.0, stride=4.0)

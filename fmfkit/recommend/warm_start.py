@@ -18,7 +18,7 @@ from fmfkit.data.sides import HISTORY, Attributes
 from fmfkit.problem.features import FeatureRows
 from fmfkit.problem.observations import Observations
 from fmfkit.recommend.recommender import Recommender
-from fmfkit.recommend.settings import PENALTY_SETTINGS, Settings, resolved_loss
+from fmfkit.recommend.settings import LEARNT_SETTINGS, PENALTY_SETTINGS, Settings, resolved_loss
 from fmfkit.training.state import State
 from fmfkit.typing import Reals
 
@@ -87,7 +87,11 @@ class WarmStart:
         rng = np.random.default_rng([settings.seed, 2])
         P = _extended(model.P, model.X, observations.X.blocks, model.rank, rng)
         Q = _extended(model.Q, model.Z, observations.Z.blocks, model.rank, rng)
-        return State(P=P, Q=Q, seed=settings.seed, round=model.state.round)
+        strengths = model.state.strengths if settings.l2 == "auto" else None
+        if strengths is not None:
+            now = observations.X.blocks, observations.Z.blocks
+            strengths = strengths.learning_again((model.X.blocks, model.Z.blocks), now)
+        return State(P=P, Q=Q, seed=settings.seed, round=model.state.round, strengths=strengths)
 
 
 def settings_for(start: Recommender, asked: Settings) -> dict[str, Any]:
@@ -112,6 +116,8 @@ def settings_for(start: Recommender, asked: Settings) -> dict[str, Any]:
         kept = {name: value for name, value in kept.items() if name not in PENALTY_SETTINGS}
     elif {"l2", "bias_l2"} & asked.given:
         kept.pop("regularizer", None)
+    if "l2" in asked.given:  # strengths are learnt, or given
+        kept = {name: value for name, value in kept.items() if name not in (*LEARNT_SETTINGS, "bias_l2")}
     for name, other in (("cells", "negatives"), ("negatives", "cells")):
         if getattr(asked, name):  # it replaces the other
             kept.pop(other, None)

@@ -38,10 +38,11 @@ def test_a_search_tells_what_it_found_in_the_words_of_the_command_line(shop):
 
 
 def test_growth_and_balance_are_options_and_keys_of_a_file(shop):
-    invoke("fit", "ratings.csv", "--rank", "4", "--growth", "0.5", "--balance", "0.2", "--out", "options.fmf")
+    options = ["--rank", "4", "--l2", "0.5", "--growth", "0.5", "--balance", "0.2"]
+    invoke("fit", "ratings.csv", *options, "--out", "options.fmf")
     lines = [
         '[data]\npairs = "ratings.csv"',
-        "[model]\nrank = 4\ngrowth = 0.5\nbalance = 0.2",
+        "[model]\nrank = 4\nl2 = 0.5\ngrowth = 0.5\nbalance = 0.2",
         '[recipe]\nout = "file.fmf"',
     ]
     (shop / "fit.toml").write_text("\n".join(lines))
@@ -84,14 +85,14 @@ def test_options_override_a_file_and_flags_can_be_switched_off(shop):
 def test_positives_only_are_tested_by_a_ranking(shop, options):
     result = run("fit", "liked.csv", "--targets", "books.csv", "--rank", "4", "--test", "0.1", *options)
     assert result.exit_code == 0, result.output
-    assert re.search(r"held-out pairs \(per-query\): ndcg@10 \d\.\d+, recall@20 \d\.\d+$", result.output.strip())
+    assert re.search(r"held-out pairs \(per-query\): ndcg@10 \d\.\d+, recall@20 \d\.\d+$", result.output, re.M)
 
 
 def test_negatives_are_drawn_for_positives_only(shop):
     arguments = ["liked.csv", "--targets", "books.csv", "--loss", "logistic", "--negatives", "3", "--l2", "0.05"]
     ranking = ["--choose-by", "ndcg@5", "--test", "0.2", "--metric", "ndcg@5"]
     output = invoke("fit", *arguments, "--negatives-fresh", *ranking)
-    assert float(re.search(r"ndcg@5 (\d\.\d+)$", output.strip()).group(1)) > 0.1
+    assert float(re.search(r"per-query\): ndcg@5 (\d\.\d+)$", output, re.M).group(1)) > 0.1
 
 
 @pytest.mark.parametrize(
@@ -127,3 +128,20 @@ def test_an_interrupt_stops_after_the_round_and_saves(shop):
     assert process.returncode == 0, err
     assert "interrupted" in out
     assert (shop / "model.fmf").exists()
+
+
+def test_a_fit_tells_how_good_it_is_beside_what_anybody_could_predict(shop):
+    output = invoke("fit", "ratings.csv", "--targets", "books.csv", "--rank", "4", "--test", "0.2")
+    number = r"\d\.\d+"
+    assert re.search(r"^model.fmf: \d+ rounds, trained again on all training pairs$", output, re.M)
+    assert re.search(rf"^validation: rmse {number} \(biases alone {number}, the mean {number}\)$", output, re.M)
+    assert re.search(rf"^beside: biases alone {number}, the mean {number}  \(rmse\)$", output, re.M)
+    result = run("fit", "ratings.csv", "--rank", "4", "--test", "0.2", "--no-refit", "--json")
+    told = json.loads(result.stdout)
+    assert told["baselines"].keys() == {"validation", "test"}
+    assert told["refitted"] is False
+
+
+def test_a_fit_that_learns_nothing_says_so_and_what_to_try(shop):
+    output = invoke("fit", "ratings.csv", "--l2", "1000", "--rounds", "3")
+    assert output.splitlines()[-1].startswith("not clearly better than biases alone and the mean: leave out l2")

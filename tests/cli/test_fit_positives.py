@@ -17,7 +17,7 @@ def test_positives_are_recognised_and_it_is_said_once(shop):
     output = invoke("fit", "liked.csv", *SMALL, "--test", "0.1")
     assert output.count("taken as positives only") == 1
     assert re.search(rf"^the 672 {NOTE}", output, re.MULTILINE)
-    assert re.search(r"held-out pairs \(per-query\): ndcg@10 \d\.\d+, recall@20 \d\.\d+$", output.strip())
+    assert re.search(r"held-out pairs \(per-query\): ndcg@10 \d\.\d+, recall@20 \d\.\d+$", output, re.M)
     assert "positives only" not in invoke("fit", "ratings.csv", *SMALL)
 
 
@@ -25,7 +25,7 @@ def test_positives_need_no_setting(shop):
     output = invoke("fit", "liked.csv", "--targets", "books.csv", "--test", "0.1")
     trained = Recommender.load("model.fmf")
     assert (trained.settings.rank, trained.settings.balance) == (POSITIVES["rank"], POSITIVES["balance"])
-    assert float(re.search(r"recall@20 (\d\.\d+)$", output.strip()).group(1)) > 0.5
+    assert float(re.search(r"recall@20 (\d\.\d+)$", output, re.M).group(1)) > 0.5
 
 
 def test_equal_ratings_are_recognised_too(shop):
@@ -114,7 +114,7 @@ def test_another_split_can_be_asked_for(shop):
 
 def test_metrics_can_be_asked_for(shop):
     output = invoke("fit", "liked.csv", *SMALL, "--test", "0.1", "--choose-by", "map@5", "--metric", "precision@1")
-    assert re.search(r"\(per-query\): precision@1 \d\.\d+$", output.strip())
+    assert re.search(r"\(per-query\): precision@1 \d\.\d+$", output, re.M)
     assert Recommender.load("model.fmf").metric == "map@5"
 
 

@@ -73,7 +73,7 @@ def test_only_what_stands_on_the_command_line_is_given(arguments, given):
     [
         (["--strength", "target.genres"], "expected BLOCK=FACTOR, got 'target.genres'"),
         (["--rank", "0"], "0 is not in the range x>=1"),
-        (["--l2", "-1"], "-1.0 is not in the range x>=0.0"),
+        (["--l2", "-1"], "'-1' is not one of 'auto', or a number"),
         (["--balance", "2"], "2.0 is not in the range 0.0<=x<=1.0"),
         (["--scale", "none"], "'none' is not one of 'observations', 'uniform', or a number"),
         (["--scale", "-1"], "'-1' is not one of 'observations', 'uniform', or a number"),

@@ -9,7 +9,7 @@ from numpy_plugins import PseudoHuber
 from problems import Case
 from safetensors.numpy import save_file
 
-from fmfkit import Model, fit
+from fmfkit import LearntPenalty, Model, fit
 from fmfkit.errors import ModelFileError
 from fmfkit.model import file as model_file
 
@@ -150,3 +150,25 @@ def test_saving_leaves_the_old_file_alone_if_it_fails(tmp_path, model, monkeypat
         model.save(path)
     assert path.read_bytes() == before
     assert [file.name for file in tmp_path.iterdir()] == ["model"]
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_learnt_strengths_are_kept_so_that_a_fit_goes_on_bit_for_bit(tmp_path, bias):
+    problem = Case(rank=9, query_bias=bias, dtype="float32").build(penalty=LearntPenalty(rounds=3))
+    for stop in (2, 4):
+        fit(problem, rounds=stop).save(tmp_path / "model")
+        resumed = fit(problem, rounds=6 - stop, init=Model.load(tmp_path / "model"))
+        whole = fit(problem, rounds=6)
+        np.testing.assert_array_equal(whole.P, resumed.P)
+        np.testing.assert_array_equal(whole.Q, resumed.Q)
+    assert Model.load(tmp_path / "model").history[1].learnt
+
+
+@pytest.mark.parametrize("wrong", ["strengths.query.factors", "strengths.target.bias", "strengths.query.variance"])
+def test_strengths_that_do_not_fit_the_parameters_are_refused(tmp_path, wrong):
+    model = fit(Case().build(penalty=LearntPenalty()), rounds=1)
+    section = model.section()
+    section.arrays[wrong] = np.zeros((7, 7))
+    model_file.write(tmp_path / "model", {"model": section})
+    with pytest.raises(ModelFileError, match=f"{wrong} does not fit the parameters"):
+        Model.load(tmp_path / "model")

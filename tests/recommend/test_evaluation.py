@@ -73,7 +73,7 @@ def test_a_loss_of_two_classes_is_not_judged_by_rmse(data):
     assert trained.metric == "auc"
     assert list(trained.evaluate(test)) == ["auc"]
     assert trained.evaluate(test)["auc"] > 0.6
-    tuned = FMF(rank=2, rounds=2, loss=TwoClasses()).tune(train, trials=2, progress=False)
+    tuned = FMF(rank=2, rounds=2, l2=0.5, loss=TwoClasses()).tune(train, trials=2, progress=False)
     assert (tuned.metric, tuned.larger) == ("auc", True)
 
 

@@ -27,7 +27,7 @@ def test_progress_is_shown_if_asked_for(data, capsys):
     assert [line.partition("  objective")[0] for line in capsys.readouterr().err.splitlines()] == [
         f"fit  round {n}/2" for n in range(3)
     ]
-    FMF(rank=2, rounds=2).tune(data, trials=2, progress=True)
+    FMF(rank=2, rounds=11).tune(data, trials=2, progress=True)
     assert capsys.readouterr().err.startswith("tune  trial 1/2  rmse ")
 
 

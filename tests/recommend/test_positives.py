@@ -44,7 +44,9 @@ def test_two_classes_are_ratings(positives):
     assert trained.metric == "log_loss"
 
 
-@pytest.mark.parametrize("call", [FRONT.fit, lambda *a, **o: FRONT.tune(*a, trials=1, **o), Recipe(settings=FRONT).run])
+@pytest.mark.parametrize(
+    "call", [FRONT.fit, lambda *a, **o: FRONT.replace(rounds=11).tune(*a, trials=1, **o), Recipe(settings=FRONT).run]
+)
 def test_what_was_recognised_is_said_in_one_line_where_progress_is_shown(positives, data, capsys, call):
     call(positives, progress=True)
     lines = capsys.readouterr().err.splitlines()
@@ -176,7 +178,7 @@ def test_positives_have_defaults_of_their_own_and_what_is_given_stays(positives)
 
 def test_drawn_negatives_are_used_as_they_are(positives):
     settings = settled(FMF(negatives=2), positives).settings
-    assert settings == FMF(negatives=2, data="positives", cells=0.0)
+    assert settings == FMF(negatives=2, data="positives", cells=0.0, l2=0.5)
     assert FMF(rank=2, rounds=1, negatives=2).fit(positives).settings.cells == 0
 
 

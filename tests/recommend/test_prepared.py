@@ -17,9 +17,10 @@ def test_validation_data_must_have_the_same_ids(data):
 
 
 def test_strengths_are_by_side_and_name(data):
-    bound = FMF(rank=4, rounds=3, strengths={"target.genres": 1e6}).fit(data)
-    part = bound.model.Z.blocks["genres"]
-    assert np.abs(bound.model.Q[part.start : part.stop]).max() < 1e-3
+    for options in ({"rounds": 3, "l2": 0.5}, {"rounds": 12}):
+        bound = FMF(rank=4, strengths={"target.genres": 1e6}, **options).fit(data)
+        part = bound.model.Z.blocks["genres"]
+        assert np.abs(bound.model.Q[part.start : part.stop]).max() < 1e-3
     with pytest.raises(ValueError, match=r"there is no 'genres'; there are \['query.indicator', 'target.genres'"):
         FMF(strengths={"genres": 1}).fit(data)
 

@@ -17,7 +17,7 @@ OPTIONS = {
         ["--test", "0.2", "--split", "cold-target", "--rank", "4", "--l2", "0.02", "--rounds", "6"],
     ),
     "a search": (
-        {"tune": 3, "test": 0.1, "metric": "mae", "metrics": ["mae"], "settings": FMF(rank=3, rounds=4, seed=5)},
+        {"tune": 3, "test": 0.1, "metric": "mae", "metrics": ["mae"], "settings": FMF(rank=3, rounds=12, seed=5)},
         [
             "--tune",
             "3",
@@ -30,7 +30,7 @@ OPTIONS = {
             "--rank",
             "3",
             "--rounds",
-            "4",
+            "12",
             "--seed",
             "5",
         ],
@@ -58,7 +58,7 @@ def test_a_recipe_makes_the_model_that_the_command_line_makes_bit_for_bit(shop, 
 
 def test_a_recipe_tells_what_it_does_as_it_goes(data):
     seen = []
-    recipe = Recipe(settings=FMF(rank=2, rounds=2), test=0.2, tune=2)
+    recipe = Recipe(settings=FMF(rank=2, rounds=11), test=0.2, tune=2)
     outcome = recipe.run(data, progress=False, on_report=seen.append, on_tuned=seen.append, on_trained=seen.append)
     report, tuned, trained = seen
     assert report.pairs == len(data) - len(outcome.test)
@@ -73,7 +73,7 @@ def test_features_are_encoded_once_for_the_report_the_search_and_the_model(data)
     described = SideTable(data.targets.table, blocks=[block])
     readers, books = data.queries.ids.at(data.query), data.targets.ids.at(data.target)
     whole = Dataset.of({"reader": readers, "book": books, "rating": data.y}, targets=described)
-    Recipe(settings=FMF(rank=2, rounds=2), test=0.2, tune=2).run(whole, progress=False, on_report=str)
+    Recipe(settings=FMF(rank=2, rounds=11), test=0.2, tune=2).run(whole, progress=False, on_report=str)
     assert block.calls == ["learn", "encode"]
 
 
@@ -100,6 +100,32 @@ def test_what_validation_chose_is_trained_again_on_all_pairs(data):
     assert (trained.validation, trained.metric) == (before.validation, "rmse")
     assert trained.settings.rounds == rounds
     assert trained.seen.nnz == len(data)
+
+
+def test_without_a_refit_the_held_out_part_stays_out(data):
+    outcome = Recipe(settings=FMF(rank=2, rounds=4), refit=False).run(data, progress=False)
+    assert not outcome.refitted
+    assert outcome.recommender.seen.nnz == len(data.split_random(0.1, 1)[0])
+
+
+@pytest.mark.parametrize("test", [0.0, 0.2])
+def test_an_outcome_compares_the_model_with_what_anybody_could_predict(data, test):
+    outcome = Recipe(settings=FMF(rank=4), test=test).run(data, progress=False)
+    assert outcome.held_out.value == min(outcome.recommender.validation)
+    for compared in [outcome.held_out, *([outcome.tested] if test else [])]:
+        assert compared.metric == "rmse"
+        assert list(compared.baselines) == ["biases alone", "the mean"]
+        assert compared.value < compared.baselines["biases alone"] < compared.baselines["the mean"]
+    assert (outcome.tested is None) == (test == 0)
+    assert outcome.tested is None or outcome.tested.value == outcome.metrics["rmse"]
+    assert outcome.advice is None
+
+
+def test_an_outcome_of_positives_is_compared_with_popularity(positives):
+    outcome = Recipe(settings=FMF(rank=4, rounds=3), test=0.2).run(positives, progress=False)
+    for compared in (outcome.held_out, outcome.tested):
+        assert compared.metric == "ndcg@10"
+        assert list(compared.baselines) == ["popularity"]
 
 
 def test_a_fit_that_a_callback_ends_for_another_reason_is_trained_again_on_all_pairs(data):

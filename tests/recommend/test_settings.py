@@ -43,7 +43,7 @@ def test_the_command_line_has_the_settings_with_their_defaults():
         assert options[name].help == metadata_of(name)["help"]
     assert shown["data"] is None
     others = {"queries", "targets", "out", "query", "target", "rating", "weight", "time", "history", "duplicates"}
-    others |= {"tune", "start", "validate", "test", "split", "metric", "metrics", "as_json"}
+    others |= {"tune", "start", "validate", "refit", "test", "split", "metric", "metrics", "as_json"}
     assert set(options) == {*names(), *others}
 
 
@@ -84,7 +84,7 @@ GIVEN = {
 
 
 def test_settings_come_back_from_json():
-    assert set(GIVEN) == set(names(kept=True)) - {"regularizer"}
+    assert set(GIVEN) == set(names(kept=True)) - {"regularizer", "shrink", "spread"}
     settings = Settings(**GIVEN)
     again, lost = Settings.from_json(settings.to_json(), "here")
     assert again == settings
@@ -113,7 +113,7 @@ def test_what_json_cannot_hold_is_told_by_name():
 
 
 def test_what_was_given_is_known_and_replacing_keeps_it():
-    front = FMF(l2=0.5, rank=8)  # the default may be given too
+    front = FMF(l2="auto", rank=8)  # the default may be given too
     assert front.given == {"l2", "rank"}
     other = front.replace(rounds=3)
     assert other.given == {"l2", "rank", "rounds"}

@@ -11,7 +11,7 @@ from fmfkit import FMF, Dataset
 from fmfkit.data import SideTable, Tags
 from fmfkit.recommend import sweep
 from fmfkit.recommend.evaluation import metric_of
-from fmfkit.recommend.positives import Settled, settled
+from fmfkit.recommend.positives import POSITIVES, Settled, settled
 from fmfkit.recommend.prepared import Prepared
 
 
@@ -137,14 +137,14 @@ def test_nothing_is_chosen_where_held_out_queries_are_not_known(capsys):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 trained = FMF(rank=2, rounds=1).fit(data, validate=validate if more == 0 else None, progress=True)
-            assert trained.settings.l2 == FMF().l2
+            assert trained.settings.l2 == POSITIVES["l2"]
     assert "chosen" not in capsys.readouterr().err
 
 
 def test_nothing_is_chosen_from_few_queries(positives, capsys):
     assert positives.shape[0] < sweep.LEAST_QUERIES
     trained = FMF(rank=2, rounds=1).fit(positives, progress=True)
-    assert trained.settings.l2 == FMF().l2
+    assert trained.settings.l2 == POSITIVES["l2"]
     assert "chosen" not in capsys.readouterr().err
 
 

@@ -132,7 +132,7 @@ class Mine(solvers.L2M):
 
 
 def test_a_solver_that_no_plugin_offers_must_be_given_again(data, tmp_path):
-    before = FMF(rank=2, rounds=1, solver=Mine()).fit(data)
+    before = FMF(rank=2, rounds=1, l2=0.5, solver=Mine()).fit(data)
     shown = []
     FMF(rounds=1).fit(data, start=before, callbacks=shown.append)
     assert shown[-1].state.solver == Mine()

@@ -10,14 +10,15 @@ import click
 from fmfkit_bench import options
 from fmfkit_bench.data import real
 from fmfkit_bench.data.real import Real
+from fmfkit_bench.peers.adapters.fmfkit import SPLITS
 from fmfkit_bench.results.report import Report
 from fmfkit_bench.results.sections import Cell, Claim, Section, Table
 
-from fmfkit import FMF
+from fmfkit import FMF, Recipe
 
 METRICS = {True: "precision@1", False: "rmse"}
 """By whether the data has positives only."""
-COLUMNS = ["model", "metric", "validation", "test", "search s", "training s", "settings"]
+COLUMNS = ["model", "metric", "validation", "test", "no setting", "search s", "training s", "settings"]
 
 
 @attrs.frozen
@@ -59,6 +60,8 @@ class Outcome:
     validation: float
     test: float
     """The metric on the test part, for the settings that were best on the validation part, trained on both."""
+    untuned: float
+    """The same without any search: what ``fmfkit fit`` makes where no setting is given but the rank."""
     settings: FMF
     search_seconds: float
     train_seconds: float
@@ -89,11 +92,14 @@ def _one(data: Real, front: FMF, given: Options, *, features: bool) -> Outcome:
     searched = time.perf_counter()
     trained = tuned.best.fit(train, progress=False)
     done = time.perf_counter()
+    front = FMF(rank=given.rank, seed=given.seed, threads=given.threads)
+    untuned = Recipe(settings=front, split=SPLITS[data.cold]).run(train, progress=False).recommender
     return Outcome(
         features=features,
         metric=metric,
         validation=tuned.value,
         test=trained.evaluate(test, metric)[metric],
+        untuned=untuned.evaluate(test, metric)[metric],
         settings=tuned.best,
         search_seconds=searched - began,
         train_seconds=done - searched,
@@ -109,6 +115,7 @@ def _section(data: Real, outcomes: list[Outcome], given: Options) -> Section:
             one.metric,
             one.validation,
             one.test,
+            one.untuned,
             one.search_seconds,
             one.train_seconds,
             _searched(one.settings),
@@ -128,7 +135,10 @@ def _section(data: Real, outcomes: list[Outcome], given: Options) -> Section:
 
 def _searched(settings: FMF) -> str:
     """Return the settings that the search chose."""
-    names = ("rounds", "l2", "cells" if settings.cells else "bias_l2", "growth", "balance")
+    if settings.l2 == "auto":
+        names: tuple[str, ...] = ("rounds", "shrink", "spread")
+    else:
+        names = ("rounds", "l2", "cells" if settings.cells else "bias_l2", "growth", "balance")
     numbers = {name: getattr(settings, name) for name in names}
     return ", ".join(f"{name} {value:.3g}" for name, value in (numbers | dict(settings.strengths)).items())
 

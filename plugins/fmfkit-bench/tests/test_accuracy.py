@@ -6,7 +6,7 @@ from fmfkit_bench.results import sections
 def test_accuracy_shows_that_features_help(npz, bench, tmp_path, positives):
     out = tmp_path / "out.json"
     path = npz(positives=positives, cold=True)
-    settings = ("--rank", 4, "--trials", 4, "--rounds", 8)
+    settings = ("--rank", 4, "--trials", 4, "--rounds", 12)
     output = bench("accuracy", path, *settings, "--json", out)
     (section,) = sections.read(out).sections
     plain, full = (dict(zip(section.tables[0].columns, row, strict=True)) for row in section.tables[0].rows)
