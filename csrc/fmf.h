@@ -93,6 +93,20 @@ typedef struct fmf_spread {
     double *portion;            /* (portions of features, then of rows, groups + 1, B); or (chunks, as found) */
 } fmf_spread;
 
+/* Draws from the posterior instead of steps, panel by panel.  Random numbers are a function of the key, the panel, and the row or
+   feature: the same for any number of threads. */
+typedef struct fmf_draws {
+    double noise;               /* what makes the loss the negative logarithm of a likelihood; 0: nothing is drawn */
+    uint64_t key;               /* of this update */
+    /* where rows share features: */
+    double tolerance;           /* how far residuals must fall, as a share of the first */
+    int32_t most;               /* directions, at most */
+    int32_t *ended;             /* (updates) the direction before which each panel ended; -1 to begin with */
+    void *G;                    /* (rows, B) as the pass made it: what the update sees has own features integrated out */
+    void *A;                    /* (rows, B / 2 + 1, B) likewise */
+    void *shift;                /* (cols, B) by how much the prior's mean is moved */
+} fmf_draws;
+
 /* One side of the problem, as an update of its parameters sees it. */
 typedef struct fmf_side {
     fmf_pairs pairs;
@@ -102,6 +116,7 @@ typedef struct fmf_side {
     fmf_penalty bias;
     fmf_cells cells;
     fmf_spread spread;
+    fmf_draws draws;
     int64_t rank;
     int64_t bias_slot;          /* where embeddings hold this side's bias; -1: it has none */
     double offset;

@@ -53,11 +53,13 @@ enum {
 #include "template/panel/panel_cells.h"
 #include "template/panel/spread.h"
 #include "template/panel/own.h"
+#include "template/panel/draw.h"
 #include "template/panel/rows.h"
 #include "template/panel/pass.h"
 #include "template/panel/line_search.h"
 #include "template/panel/conjugate.h"
 #include "template/panel/measure.h"
+#include "template/panel/draw_together.h"
 #include "template/panel/panel_sets.h"
 #include "template/panel/descend.h"
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fmfkit._core import ffi
-from fmfkit._kernels.buffers import Array, Table, allocate, doubles, reals, table_bytes
+from fmfkit._kernels.buffers import Array, Table, allocate, doubles, pointers, reals, table_bytes
 from fmfkit._kernels.cells import Gram, SideCells, cells_table, gram_table
 from fmfkit._kernels.components import LossForm, PenaltyForm, raise_errors
 from fmfkit._kernels.library import team
@@ -21,6 +21,16 @@ from fmfkit.interfaces import Partition
 from fmfkit.problem.problem import Problem
 from fmfkit.problem.strengths import Side, Spread
 from fmfkit.typing import Reals
+
+
+@attrs.frozen
+class Draws:
+    """That an update draws from the posterior: see ``fmf_draws``."""
+
+    key: int
+    """What random numbers are made from."""
+    tolerance: float
+    most: int
 
 
 @attrs.frozen(eq=False)
@@ -37,6 +47,8 @@ class Given:
     """The other side as the term over all cells sees it."""
     learn: bool = False
     """Whether to find out what the next strengths are made from."""
+    draws: Draws | None = None
+    """Draws instead of steps, if given."""
 
 
 class SideUpdate(ABC):
@@ -66,6 +78,7 @@ class SideUpdate(ABC):
         self._cells: SideCells | None = None
         self._own_arrays: dict[str, NDArray[Any]] = {}
         self._round_arrays: dict[str, NDArray[Any]] = {}
+        self._drawn: dict[str, NDArray[Any]] = {}
 
     def _penalty(self, name: str) -> PenaltyForm | None:
         part = getattr(self.side, name)
@@ -173,6 +186,7 @@ class SideUpdate(ABC):
             **penalties,
             "cells": {} if self._cells is None or given.gram is None else self._cells.fields(given.gram),
             "spread": {} if side.spread is None else self._spread_fields(given, side.spread),
+            "draws": {} if given.draws is None else self._draws_fields(given.draws),
             "rank": self.problem.rank,
             "bias_slot": -1 if side.bias_slot is None else side.bias_slot,
             "offset": self.problem.offset,
@@ -225,6 +239,19 @@ class SideUpdate(ABC):
             self.found = np.zeros((self.updates, groups + 1, self.wide))
             fields |= {"found": doubles(self.found), "portion": doubles(self._sums)}
         return fields
+
+    def draws_table(self) -> Table:
+        """Return what draws take beside what steps do."""
+        return {}
+
+    def _draws_fields(self, draws: Draws) -> dict[str, Any]:
+        """Return the members of fmf_draws; what it points to is the update's."""
+        assert self.problem.strengths is not None
+        self._drawn = _resized(self._drawn, self.draws_table())
+        if "ended" in self._drawn:
+            self._drawn["ended"].fill(-1)
+        asked = {"noise": self.problem.strengths.noise, **attrs.asdict(draws)}
+        return {**asked, **pointers(self._drawn, self.problem.dtype, frozenset())}
 
     def _raise_errors(self) -> None:
         raise_errors([self.loss, *(form for form in self.penalties.values() if form is not None)])

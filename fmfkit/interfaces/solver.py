@@ -28,6 +28,14 @@ class Solver(ABC):
     learns_strengths: ClassVar[bool] = False
     """Whether it works on problems whose strengths are learnt: it then sets ``state.strengths``."""
 
+    sampler: ClassVar[bool] = False
+    """Whether each round adds a sample to ``state.mean``, which is its model: that of the last round is the best."""
+
+    @property
+    def rounds(self) -> int | None:
+        """How many rounds a fit has that is not told; None leaves it to the fit."""
+        return None
+
     def refusals(self, problem: Problem) -> Iterable[str]:
         """Return the reasons, all of them, why this solver cannot work on ``problem``; none by default."""
         return ()

@@ -29,7 +29,7 @@ from fmfkit.plugins import description
 from fmfkit.problem.features import FeatureRows
 from fmfkit.problem.learnt import SideStrengths, Strengths
 from fmfkit.training.records import Quantiles, RoundRecord
-from fmfkit.training.state import State
+from fmfkit.training.state import Mean, State
 
 FORMAT = "fmfkit model"
 VERSION = 2
@@ -128,6 +128,9 @@ def model_parts(model: Any) -> tuple[dict[str, Any], Arrays]:
     if model.state.strengths is not None:
         about["strengths"], learnt = strengths_parts(model.state.strengths)
         arrays |= learnt
+    if model.state.mean is not None:
+        about["mean"] = {"samples": model.state.mean.samples, "loss": model.state.mean.loss}
+        arrays |= {"last.P": model.state.P, "last.Q": model.state.Q}
     for name, features in (("X", model.X), ("Z", model.Z)):
         about[name] = [(block, part.start, part.stop) for block, part in features.blocks.items()]
         held = {field: getattr(features, field) for field in ROW_ARRAYS}
@@ -150,13 +153,13 @@ STRENGTH_ARRAYS = ("factors", "bias", "variance")
 """The arrays of ``SideStrengths``."""
 
 
-def _strengths(about: dict[str, Any], arrays: Arrays, rank: int) -> Strengths | None:
+def _strengths(about: dict[str, Any], arrays: Arrays, P: Any, Q: Any, rank: int) -> Strengths | None:
     """Return the learnt strengths that a file holds, if any; refuse arrays that are not what they should be."""
     given = about.get("strengths")
     if given is None:
         return None
     sides = {}
-    for name, features, W in (("query", "X", arrays["P"]), ("target", "Z", arrays["Q"])):
+    for name, features, W in (("query", "X", P), ("target", "Z", Q)):
         held = {field: arrays.get(f"strengths.{name}.{field}") for field in STRENGTH_ARRAYS}
         blocks, biased = len(about[features]), W.shape[1] > rank
         shapes = {"factors": (blocks, rank), "bias": (blocks, 1) if biased else None, "variance": (rank,)}
@@ -185,9 +188,15 @@ def checked_parts(section: Section, path: Any, loss: Loss | None, threads: int |
         if P.dtype != Q.dtype:
             raise ValueError("P and Q differ in precision")
         history = tuple(_record(record) for record in about["history"])
-        strengths = _strengths(about, arrays, rank)
+        last = arrays.get("last.P", P), arrays.get("last.Q", Q)
+        strengths = _strengths(about, arrays, *last, rank - (P.shape[1] - last[0].shape[1]))
         kept = {"seed": about["seed"], "round": about["round"], "strengths": strengths}
         state = State(P=P, Q=Q, threads=resolve_threads(threads), **kept)
+        if about.get("mean") is not None:
+            if any(a.shape[0] != b.shape[0] or a.dtype != b.dtype for a, b in zip(last, (P, Q), strict=True)):
+                raise ValueError("the last sample does not fit the mean")
+            mean = Mean(P=P, Q=Q, samples=int(about["mean"]["samples"]), loss=float(about["mean"]["loss"]))
+            state = attrs.evolve(state, P=last[0], Q=last[1], mean=mean)
         rest = {"offset": about["offset"], "stopped": about["stopped"]}
     except (KeyError, IndexError, TypeError, ValueError) as error:
         raise ModelFileError(f"{path}: its parts do not belong together ({type(error).__name__}: {error})") from None

@@ -64,11 +64,14 @@ class Model:
         embeddings: tuple[Reals, Reals] | None = None,
     ) -> Model:
         """Make the model that a state stands for; ``embeddings`` are those of the state, where they are known."""
+        P, Q = (state.P, state.Q) if state.mean is None else (state.mean.P, state.mean.Q)
+        if state.mean is not None:
+            embeddings = scoring.embed_mean(problem, state.mean, state.threads)
         U, V = scoring.embed_both(problem, state) if embeddings is None else embeddings
         return cls(
-            P=state.P,
-            Q=state.Q,
-            rank=problem.rank,
+            P=P,
+            Q=Q,
+            rank=P.shape[1] - problem.query_bias,
             offset=problem.offset,
             loss=problem.loss,
             history=history,

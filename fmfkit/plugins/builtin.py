@@ -39,6 +39,7 @@ def fmfkit_solvers() -> list[Spec]:
         Spec("pl2m", "fmfkit.solvers:PL2M", "Algorithm 3: sets of features updated in parallel"),
         Spec("panel", "fmfkit.solvers:Panel", "the default: eight latent dimensions at a time"),
         Spec("sgd", "fmfkit.solvers:SGD", "stochastic gradient descent, grouped by query"),
+        Spec("gibbs", "fmfkit.solvers:Gibbs", "samples from the posterior; the model is their mean"),
         Spec("hogwild", "fmfkit.solvers:Hogwild", "lock-free stochastic gradient descent, pair by pair"),
         Spec("reference", "fmfkit.solvers:Reference", "Algorithms 1 to 3 in plain NumPy: the oracle"),
     ]

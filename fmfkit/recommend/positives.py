@@ -9,6 +9,7 @@ import attrs
 
 from fmfkit.data.dataset import Dataset
 from fmfkit.data.positives import Recognised, recognise
+from fmfkit.plugins.registry import resolve
 from fmfkit.recommend.recommender import Recommender
 from fmfkit.recommend.settings import AnySettings, Settings, default_of
 from fmfkit.recommend.warm_start import settings_for
@@ -44,7 +45,7 @@ def settled(asked: AnySettings, data: Dataset, start: Recommender | None = None)
     found = recognise(data, settings.data)
     if not found.positives and (start is not None or settings.negatives or settings.cells):
         found = attrs.evolve(found, warning=None)  # there is more to learn from than equal values
-    decided = resolved(settings, positives=found.positives)
+    decided = _with_rounds(resolved(settings, positives=found.positives))
     choose = bool(found.positives and decided.cells and start is None and "l2" not in _fixed(settings))
     return Settled(decided, found, choose)
 
@@ -65,6 +66,12 @@ def resolved(settings: AnySettings, *, positives: bool) -> AnySettings:
             "negatives=20, or --negatives 20"
         )
     return decided.replace(**{name: value for name, value in POSITIVES.items() if name not in _fixed(settings)})
+
+
+def _with_rounds(settings: AnySettings) -> AnySettings:
+    """Return settings with as many rounds as the solver wants, unless they are given."""
+    wanted = resolve("solver", settings.solver).rounds
+    return settings if wanted is None or "rounds" in settings.given else settings.replace(rounds=wanted)
 
 
 def _fixed(settings: Settings) -> set[str]:

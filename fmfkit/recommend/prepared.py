@@ -15,6 +15,7 @@ from fmfkit.data.encoder import Encoder
 from fmfkit.data.positives import as_positives, usual_split
 from fmfkit.errors import DataError
 from fmfkit.model.model import Model
+from fmfkit.plugins.registry import resolve
 from fmfkit.problem.cells import AllCells
 from fmfkit.problem.objective import LearntPenalty, Objective, Penalties, Penalty
 from fmfkit.problem.observations import Observations
@@ -206,7 +207,8 @@ class Prepared:
         def on_held_out(model: Model) -> float:
             return measure(Judged(model, held_out, seen))
 
-        return KeepBest(on_held_out, chosen.larger, chosen.name, settings.patience)
+        patience = settings.rounds if is_sampler(settings) else settings.patience
+        return KeepBest(on_held_out, chosen.larger, chosen.name, patience)
 
     def run(
         self,
@@ -237,7 +239,7 @@ class Prepared:
                 break
         if together is not None:
             model = attrs.evolve(model, history=tuple(together.history))
-        return model if watch is None else watch.restore(problem, model)
+        return model if watch is None or is_sampler(settings) else watch.restore(problem, model)
 
     def fit(self, settings: Settings, metric: str | Metric | None, callbacks: Sequence[Callback]) -> Recommender:
         """Train, and return what answers by ids."""
@@ -253,6 +255,11 @@ class Prepared:
             columns=self.train.columns,
             settings=Settings(**{name: getattr(settings, name) for name in settings.given} | {"loss": model.loss}),
         )
+
+
+def is_sampler(settings: Settings) -> bool:
+    """Return whether the solver's model is that of the last round, whatever a validation part says."""
+    return resolve("solver", settings.solver).sampler
 
 
 def draw_negatives(settings: Settings, data: Dataset, known: sp.csr_array | None, seed: int) -> Dataset:

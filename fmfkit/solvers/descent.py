@@ -14,7 +14,7 @@ import numpy as np
 from fmfkit._kernels.cells import Gram, value
 from fmfkit._kernels.components import LossForm
 from fmfkit._kernels.library import team
-from fmfkit._kernels.side import Given, SideUpdate
+from fmfkit._kernels.side import Draws, Given, SideUpdate
 from fmfkit.interfaces import Partition, PartitionScheduler, Solver
 from fmfkit.problem.learnt import Strengths, spread_squares
 from fmfkit.problem.problem import Problem
@@ -113,14 +113,22 @@ class CoordinateDescent(Solver):
             loss=loss, cells=cells, eta=_eta(workspace), sigma=_sigma(state, workspace), embeddings=embeddings
         )
 
-    def _turn(self, state: State, workspace: Workspace, mine: SideUpdate, *, learn: bool) -> float | None:
+    def _turn(
+        self,
+        state: State,
+        workspace: Workspace,
+        mine: SideUpdate,
+        *,
+        learn: bool = False,
+        draws: Draws | None = None,
+    ) -> float | None:
         """Update one side, embedding included; return the loss then, if it is known."""
         if mine.needs_scores and workspace.scored is not mine:
             self._score(state, workspace, mine)
         scored, workspace.scored = workspace.scored is mine, None
         W, other = state.parameters(mine.side.name), workspace.other(mine)
         gram = workspace.gram(other, state.threads)
-        given = Given(W, other.embedding, workspace.score, state.threads, scored, gram, learn)
+        given = Given(W, other.embedding, workspace.score, state.threads, scored, gram, learn, draws)
         loss = mine.update(given, self._partition(state, mine))
         if loss is None:
             mine.embed(W, state.threads)

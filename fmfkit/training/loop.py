@@ -103,7 +103,7 @@ class _Fit:
                 raise PluginContractError(f"{self.solver!r}.round returned {report!r}, expected a fmfkit RoundReport")
             self.state.check_against(self.problem)
             self.state.round += 1
-            if learns and self.state.strengths is not None:
+            if self.state.strengths is not None and self.state.strengths is not self.problem.strengths:
                 self.problem = self.problem.with_strengths(self.state.strengths)
             stopped = self._note(report, seconds, learns=learns)
         return Model.of(self.problem, self.state, tuple(self.history), stopped)

@@ -17,6 +17,18 @@ from fmfkit.training.records import RoundRecord
 from fmfkit.typing import Reals, SideName
 
 
+@attrs.frozen(eq=False, kw_only=True)
+class Mean:
+    """The mean of samples, as one model."""
+
+    P: Reals
+    Q: Reals
+    samples: int
+    """How many there are."""
+    loss: float
+    """Their weighted loss, on average."""
+
+
 @attrs.define(eq=False, kw_only=True)
 class State:
     """The parameters of a model in training, and where the training stands. All else is made from it.
@@ -33,6 +45,8 @@ class State:
     """The record of the last round: composed solvers look at it."""
     strengths: Strengths | None = None
     """What was learnt of the strengths, where a problem's are."""
+    mean: Mean | None = None
+    """The mean of a sampler's samples so far: the model is then this, and ``P`` and ``Q`` are the last sample."""
     turns: dict[tuple[int, ...], tuple[int, int]] = attrs.field(factory=dict)
     """Where composed solvers stand: which of their solvers has its turn, and for how many rounds. A composition is
     known by its place: () the outermost, (1,) the second solver of that, ..."""
@@ -110,4 +124,4 @@ class State:
             self.place = outer
 
 
-__all__ = ["State"]
+__all__ = ["Mean", "State"]

@@ -17,6 +17,7 @@ def test_the_built_ins_register_through_the_hooks_of_everybody():
         "panel",
         "pl2m",
         "sgd",
+        "gibbs",
         "hogwild",
         "reference",
     }

@@ -12,6 +12,7 @@ GOOD = [
     solvers.L2M(),
     solvers.Naive(),
     solvers.SGD(learning_rate=0.02),
+    solvers.Gibbs(),
 ]
 
 

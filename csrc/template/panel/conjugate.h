@@ -297,11 +297,15 @@ static void find_direction(void *context) {
     double now = 0.0, sums[PANEL];
     for (int64_t p = 0; p < feature_portions(o); p++) now += o->scratch->weights[p];
     found->keep = found->weight > 0 ? (REAL)(now / found->weight) : 0;
+    found->first = found->weight > 0 ? found->first : now;
     found->weight = now;
     add_common(o, PANEL, sums);
     solve_common(found->K, o->size, sums, found->common);
     found->curvature = 0.0; /* c K c */
     for (int l = 0; l < PANEL; l++) found->curvature += sums[l] * (double)found->common[l];
+    if (!o->side->draws.ended || now > o->side->draws.tolerance * o->side->draws.tolerance * found->first) return;
+    o->side->draws.ended[o->number] = o->step;
+    found->length = 0.0; /* all steps are taken */
 }
 
 /* The best length along the direction.  One that is all but common, c, before c is taken off is left with nothing but
@@ -361,17 +365,24 @@ static void push_and_take(void *context, int64_t p, int thread) {
     else push_features(context, p - feature_portions(o), thread);
 }
 
-/* All that a panel does where shared features move together, rows' own features included. */
-static void follow_directions(fmf_worker *me, panel *o) {
+/* Shared features move together, all but their last step.  Threads that come late find out from `ended` where the others ended:
+   it is written once for each panel. */
+static void follow_directions(fmf_worker *me, panel *o, int32_t most) {
     const int64_t features = feature_portions(o), rows = row_portions(o), columns = entry_portions(&o->sets);
     fmf_phase(me, features + rows, weigh, find_common_step, o);
     fmf_phase(me, features + rows, move_in_common, NULL, o);
-    for (int32_t step = 0; step < o->scratch->directions; step++) {
-        if (step == 0) fmf_phase(me, columns, view_features, view_join_pieces, o);
+    for (o->step = 0; o->step < most; o->step++) {
+        if (o->step == 0) fmf_phase(me, columns, view_features, view_join_pieces, o);
         else fmf_phase(me, features + columns, push_and_take, push_join_pieces, o);
         fmf_phase(me, features, scale_residuals, NULL, o);
         fmf_phase(me, rows, embed_scaled, find_direction, o);
+        if (o->side->draws.ended && o->side->draws.ended[o->number] == o->step) break;
         fmf_phase(me, features + rows, show_direction, find_length, o);
     }
-    fmf_phase(me, features + rows, move_along, NULL, o);
+}
+
+/* All that a panel does where shared features move together, rows' own features included. */
+static void step_together(fmf_worker *me, panel *o) {
+    follow_directions(me, o, o->scratch->directions);
+    fmf_phase(me, feature_portions(o) + row_portions(o), move_along, NULL, o);
 }

@@ -14,6 +14,7 @@ typedef struct {
     REAL common[PANEL]; /* the common step, or the common part of a direction */
     REAL keep;          /* how much of the direction before goes on */
     double length;      /* of the step last taken */
+    double first;       /* the first direction's weight */
 } panel_findings;
 
 /* What brings scores up to date before a pass: nothing, scoring anew, the bias's move, or that of the panel before. */
@@ -28,6 +29,7 @@ typedef struct {
     int64_t column; /* of the parameters: the panel's first */
     int64_t size;   /* dimensions that it has */
     int64_t number; /* in the order of the updates */
+    int32_t step;   /* the number of the direction */
     refresh scores;
 } panel;
 

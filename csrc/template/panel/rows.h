@@ -73,7 +73,7 @@ static inline int row_step(const row_update *r, REAL *G, REAL *A, REAL *move) {
     const REAL shared[PANEL] = {0};
     if (side->cells.weight) add_panel_cells(&r->o, r->i, G, A);
     add_spread(&r->o, r->i, G, A);
-    const int moved = own_step(&r->o, r->i, G, A, move);
+    const int moved = side->draws.noise > 0 ? own_draw(&r->o, r->i, G, A, move) : own_step(&r->o, r->i, G, A, move);
     if (moved && side->cells.weight) move_embedding(&r->o, r->i, move);
     if (r->found) measure_row(&r->o, r->i, A, shared, r->found + r->o.number * spread_room(&side->spread));
     return moved;

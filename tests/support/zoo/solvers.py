@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 
 from fmfkit import RoundReport, Solver
-from fmfkit.solvers import L2M, Panel
+from fmfkit.solvers import L2M, Gibbs, Panel
 from zoo.keeper import animal
 
 
@@ -91,3 +91,13 @@ class SoftensThePenalty(L2M):
 class SolverWithoutEquality(L2M):
     __eq__ = object.__eq__
     __hash__ = object.__hash__
+
+
+@animal("check_mean_of_samples_predicts_better_than_one")
+@attrs.frozen(kw_only=True)
+class ForgetsItsSamples(Gibbs):
+    """Its mean is its last sample."""
+
+    def round(self, problem, state, workspace):
+        state.mean = None
+        return Gibbs.round(self, problem, state, workspace)

@@ -1,0 +1,180 @@
+"""The sampler: its draws against the posterior, its mean, and what it refuses."""
+
+import attrs
+import numpy as np
+import pytest
+from problems import Case, large
+
+from fmfkit import FMF, Dataset, LearntPenalty, Model, State, fit, solvers
+from fmfkit._kernels.side import Draws
+from fmfkit.errors import IncompatibleError
+from fmfkit.solvers import Gibbs, Panel, reference
+from fmfkit.solvers.folding import Sides, fold
+
+CASES = {
+    "ids only": Case(rank=3, plain=True),
+    "features and ids": Case(rank=3, pairs=60),
+    "features alone, two panels": Case(rank=10, indicators=False),
+    "one value a row": Case(rank=3, even=True, query_bias=False),
+    "weights": Case(rank=3, weights=True),
+}
+
+
+def held(case, **changes):
+    """A problem whose strengths are learnt, and where its fit stands."""
+    problem = case.build(penalty=LearntPenalty(rounds=1), **changes)
+    return problem, fit(problem, rounds=1).state
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+def test_draws_of_one_side_given_the_other_have_the_mean_and_covariance_of_the_posterior(case):
+    # one panel of dimensions is drawn at once: without a bias, the whole side
+    case = attrs.evolve(case, rank=min(case.rank, 8))
+    problem, state = held(case, query_bias=False, target_bias=False)
+    sampler, draws = Gibbs(tolerance=1e-7), 400
+    P = np.array(
+        [fit(problem, solver=sampler, rounds=1, init=attrs.evolve(state, seed=n)).state.P.ravel() for n in range(draws)]
+    )
+    mean, precision = posterior_of_P(problem.with_strengths(state.strengths), state)
+    white = (P - mean) @ np.linalg.cholesky(precision)  # of variance 1, all independent
+    count = white.size
+    assert abs(white.mean() * np.sqrt(count)) < 5
+    assert abs(np.mean(white**2) - 1) < 5 * np.sqrt(2 / count)
+    assert np.abs(white.mean(axis=0)).max() < 5 / np.sqrt(draws)
+    covariance = white.T @ white / draws - np.eye(white.shape[1])
+    assert np.abs(covariance).max() < 6 / np.sqrt(draws)
+
+
+def posterior_of_P(problem, state):
+    """The mean and precision of all of P, given Q."""
+    X, V = reference.dense(problem.X), reference.dense(problem.Z) @ state.Q
+    pairs = problem.query.pairs
+    i = np.repeat(np.arange(pairs.rows), np.diff(pairs.ptr))
+    weight = np.ones(len(i)) if pairs.weight is None else pairs.weight
+    design = (X[i][:, :, None] * V[pairs.other][:, None, :]).reshape(len(i), -1)
+    c, strengths = 2 * problem.strengths.noise, problem.strengths.query
+    prior = strengths.factors[problem.X.group].ravel()
+    precision = c * design.T @ (weight[:, None] * design) + np.diag(prior)
+    return np.linalg.solve(precision, c * design.T @ (weight * (pairs.y - problem.offset))), precision
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+def test_parameters_drawn_in_turn_with_y_are_distributed_as_the_prior(case):
+    """Geweke's joint test: whatever y is drawn from the model, parameters given y are on average those of the prior."""
+    factors, biases, c, sweeps = 2.0, 5.0, 1.5, 3000
+    problem = case.build(penalty=LearntPenalty(rounds=1), offset=0.0)
+
+    def fixed(side):
+        bias = None if side.bias is None else np.full_like(side.bias, biases)
+        return attrs.evolve(side, factors=np.full_like(side.factors, factors), bias=bias)
+
+    strengths = problem.strengths
+    sides = {"query": fixed(strengths.query), "target": fixed(strengths.target)}
+    problem = problem.with_strengths(attrs.evolve(strengths, **sides, noise=c / 2, rounds=1))
+    rng, state, solver = np.random.default_rng(0), State.initial(problem, seed=0, scale=0.7), Panel()
+    workspace = solver.prepare(problem, state)
+    pairs = problem.query.pairs
+    i = np.repeat(np.arange(pairs.rows, dtype=np.int32), np.diff(pairs.ptr))
+    by_target = np.lexsort((i, pairs.other))
+    weight = np.ones(len(i)) if pairs.weight is None else np.maximum(pairs.weight, 1e-9)
+    squares = [np.zeros(W.shape) for W in (state.P, state.Q)]
+    for _ in range(sweeps):
+        for mine in workspace.sides:
+            draws = Draws(key=int(rng.integers(2**63)), tolerance=1e-6, most=100)
+            solver._turn(state, workspace, mine, draws=draws)
+        score = Model.of(problem, state).score(i, pairs.other)
+        pairs.y[...] = score + rng.normal(size=len(score)) / np.sqrt(c * weight)
+        problem.target.pairs.y[...] = pairs.y[by_target]
+        workspace.scored = None
+        for square, W in zip(squares, (state.P, state.Q), strict=True):
+            square += W**2
+    for square in squares:
+        ratio = square / sweeps * np.where(np.arange(square.shape[1]) == problem.rank, biases, factors)
+        np.testing.assert_allclose(ratio.mean(axis=0), 1, atol=0.12)
+
+
+def test_the_number_of_threads_changes_no_bit():
+    problem = large().replace(penalty=LearntPenalty(rounds=1))
+    one, two, four = (fit(problem, solver="gibbs", rounds=3, threads=threads) for threads in (1, 2, 4))
+    for other in (two, four):
+        np.testing.assert_array_equal(one.P, other.P)
+        np.testing.assert_array_equal(one.state.Q, other.state.Q)
+
+
+@pytest.mark.parametrize("stop", [1, 3])
+def test_sampling_goes_on_from_a_file_as_if_it_had_not_stopped(tmp_path, stop):
+    problem = Case(rank=9, dtype="float32").build(penalty=LearntPenalty(rounds=2))
+    whole = fit(problem, solver="gibbs", rounds=6)
+    fit(problem, solver="gibbs", rounds=stop).save(tmp_path / "model")
+    resumed = fit(problem, solver="gibbs", rounds=6 - stop, init=Model.load(tmp_path / "model"))
+    np.testing.assert_array_equal(whole.P, resumed.P)
+    np.testing.assert_array_equal(whole.state.P, resumed.state.P)
+    assert whole.state.mean.samples == resumed.state.mean.samples == 4
+
+
+def test_the_model_is_the_mean_of_the_samples():
+    problem = Case(rank=2, queries=30, targets=20, pairs=200).build(penalty=LearntPenalty(rounds=2))
+    scores, rows = [], np.arange(20)
+
+    def after(event):
+        if event.record.round > 2:
+            scores.append(Model.of(problem, attrs.evolve(event.state, mean=None)).score(rows, rows))
+
+    model = fit(problem, solver="gibbs", rounds=6, callbacks=after)  # four samples of rank 2: a mean of rank 8
+    assert model.rank == 8
+    np.testing.assert_allclose(model.score(rows, rows), np.mean(scores, axis=0), atol=1e-6)
+    new = model.recommend(features={"indicator": np.eye(30)[:2]}, k=3)
+    assert new.targets.shape == (2, 3)
+
+
+def test_folding_is_the_best_approximation_of_its_rank():
+    rng = np.random.default_rng(0)
+
+    def sides(n, m, rank):
+        U, V = rng.normal(size=(n, rank)), rng.normal(size=(m, rank))
+        return Sides(U, V, U, V)
+
+    mean, sample, ones = sides(30, 20, 4), sides(30, 20, 4), (np.ones(30), np.ones(20))
+    exact = 0.75 * mean.U @ mean.V.T + 0.25 * sample.U @ sample.V.T
+    for rank in (3, 8, 20):
+        P, Q = fold(mean, sample, 0.25, ones, rank)
+        U, s, V = np.linalg.svd(exact)
+        best = (U[:, :rank] * s[:rank]) @ V[:rank]
+        np.testing.assert_allclose(P @ Q.T, best, atol=1e-9)
+
+
+def test_samples_make_better_predictions_than_their_start():
+    rng = np.random.default_rng(1)
+    n, m = 300, 120
+    U, V = rng.normal(size=(n, 3)), rng.normal(size=(m, 3))
+    i, j = np.divmod(rng.permutation(n * m)[:3500], m)
+    y = np.sum(U[i] * V[j], axis=1) + rng.normal(size=len(i))
+    train, test = Dataset.of({"user": i, "item": j, "rating": y}).split_random(0.2)
+    plain, sampled = (FMF(rank=8, **options).fit(train) for options in ({}, {"solver": "gibbs"}))
+    assert sampled.settings.rounds == 90
+    assert sampled.model.state.mean.samples == 80
+    assert sampled.evaluate(test)["rmse"] < plain.evaluate(test)["rmse"]
+    watched = FMF(rank=4, solver=Gibbs(samples=5)).fit(train, validate=0.1)
+    assert len(watched.validation) == 16
+    assert watched.model.state.mean.samples == 5
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"penalty": "elastic_net"}, "it draws the strengths: leave out l2"),
+        ({"loss": "logistic"}, "it samples for the square loss only"),
+        ({"penalty": LearntPenalty(shrink=2)}, "would be ignored"),
+    ],
+)
+def test_what_it_cannot_sample_is_refused(changes, message):
+    loss = changes.get("loss", "square")
+    problem = Case(loss=loss).build(**{"penalty": LearntPenalty(), **changes})
+    with pytest.raises(IncompatibleError, match=message):
+        fit(problem, solver="gibbs")
+
+
+@pytest.mark.parametrize("options", [{"samples": 0}, {"tolerance": 0}, {"tolerance": 1.0}])
+def test_senseless_options_are_refused(options):
+    with pytest.raises(ValueError, match=next(iter(options))):
+        solvers.Gibbs(**options)
