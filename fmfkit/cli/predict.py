@@ -14,9 +14,14 @@ from fmfkit.recommend.recommender import Recommender
 @click.argument("model", type=existing)
 @click.argument("pairs", type=existing)
 @click.option("--out", type=click.Path(dir_okay=False), help="CSV file to write instead of printing.")
+@click.option(
+    "--interval",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    help="Add the ends of the intervals that hold the rating with this probability, such as 0.9.",
+)
 @friendly
-def command(model: str, pairs: str, out: str | None) -> None:
+def command(model: str, pairs: str, out: str | None, interval: float | None) -> None:
     """Predict the pairs of PAIRS, a file with the columns of the queries' and targets' ids."""
-    text = Recommender.load(model).predict_table(pairs).write_csv(out)
+    text = Recommender.load(model).predict_table(pairs, interval=interval).write_csv(out)
     if out is None:
         sys.stdout.write(str(text))

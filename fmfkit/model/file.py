@@ -25,6 +25,7 @@ import fmfkit
 from fmfkit._kernels.library import resolve_threads
 from fmfkit.errors import ModelFileError
 from fmfkit.interfaces import Loss
+from fmfkit.model.intervals import Observed
 from fmfkit.plugins import description
 from fmfkit.problem.features import FeatureRows
 from fmfkit.problem.learnt import SideStrengths, Strengths
@@ -128,6 +129,9 @@ def model_parts(model: Any) -> tuple[dict[str, Any], Arrays]:
     if model.state.strengths is not None:
         about["strengths"], learnt = strengths_parts(model.state.strengths)
         arrays |= learnt
+    if model.observed is not None:
+        about["pairs"] = model.observed.pairs
+        arrays |= {"observed.X": model.observed.X, "observed.Z": model.observed.Z}
     if model.state.mean is not None:
         about["mean"] = {"samples": model.state.mean.samples, "loss": model.state.mean.loss}
         arrays |= {"last.P": model.state.P, "last.Q": model.state.Q}
@@ -197,6 +201,7 @@ def checked_parts(section: Section, path: Any, loss: Loss | None, threads: int |
                 raise ValueError("the last sample does not fit the mean")
             mean = Mean(P=P, Q=Q, samples=int(about["mean"]["samples"]), loss=float(about["mean"]["loss"]))
             state = attrs.evolve(state, P=last[0], Q=last[1], mean=mean)
+        observed = _observed(about, arrays) if strengths is not None else None
         rest = {"offset": about["offset"], "stopped": about["stopped"]}
     except (KeyError, IndexError, TypeError, ValueError) as error:
         raise ModelFileError(f"{path}: its parts do not belong together ({type(error).__name__}: {error})") from None
@@ -204,7 +209,16 @@ def checked_parts(section: Section, path: Any, loss: Loss | None, threads: int |
         made = description.create(about["loss"], str(path)) if loss is None else loss
     except LookupError as error:
         raise ModelFileError(str(error)) from None
-    return {"P": P, "Q": Q, "rank": rank, "loss": made, "history": history, "state": state, **features, **rest}
+    parts = {"P": P, "Q": Q, "rank": rank, "loss": made, "history": history, "state": state, "observed": observed}
+    return {**parts, **features, **rest}
+
+
+def _observed(about: dict[str, Any], arrays: Arrays) -> Observed:
+    X, Z = arrays["observed.X"], arrays["observed.Z"]
+    for name, found, W in (("X", X, arrays["P"]), ("Z", Z, arrays["Q"])):
+        if found.shape != (len(W),) or found.dtype != np.float32:
+            raise ValueError(f"observed.{name} does not fit the parameters")
+    return Observed(X, Z, float(about["pairs"]))
 
 
 def _features(name: str, about: dict[str, Any], arrays: Arrays, W: NDArray[Any], rank: int) -> FeatureRows:

@@ -18,6 +18,7 @@ from fmfkit.arguments import whole
 from fmfkit.interfaces import Loss
 from fmfkit.model import file
 from fmfkit.model.answers import Explanation, Ranked, contributions
+from fmfkit.model.intervals import Observed, Uncertainty, half_width
 from fmfkit.problem.features import FeatureRows, rows_of
 from fmfkit.problem.learnt import deviations
 from fmfkit.problem.problem import Problem
@@ -50,6 +51,8 @@ class Model:
     """The features of the queries it was trained on."""
     Z: FeatureRows
     """The features of the targets."""
+    observed: Observed | None = None
+    """How often features were observed, where strengths were learnt: what intervals are made from."""
     _queries: Reals
     _targets: Reals
 
@@ -79,6 +82,7 @@ class Model:
             state=state,
             X=problem.X.by_row,
             Z=problem.Z.by_row,
+            observed=None if state.strengths is None else _observed(problem),
             queries=U,
             targets=V,
         )
@@ -160,6 +164,36 @@ class Model:
     def predict(self, queries: ArrayLike, targets: ArrayLike, *, unknown: bool = False) -> Reals:
         """Return what the loss predicts for the pairs: their scores through its link."""
         return self.loss.link(self.score(queries, targets, unknown=unknown))
+
+    def interval(self, queries: ArrayLike, targets: ArrayLike, level: float = 0.9) -> tuple[Reals, Reals]:
+        """Return, for pairs by their row numbers, the ends of the intervals in which y lies with probability ``level``.
+
+        For a loss that is a likelihood, such as the logistic one, it is the prediction that lies there. Strengths must
+        have been learnt: they say how uncertain parameters are.
+        """
+        if self.state.strengths is None or self.observed is None:
+            raise ValueError("interval: it needs strengths that were learnt; train without l2, or with LearntPenalty()")
+        width = half_width(level)
+        i, j = np.broadcast_arrays(
+            _row_numbers("queries", queries, self.X.rows), _row_numbers("targets", targets, self.Z.rows)
+        )
+        deviation = self._uncertainty.deviation(i.ravel(), j.ravel(), noise=not self.loss.likelihood).reshape(i.shape)
+        score, reach = self.score(i, j), (width * deviation).astype(self.P.dtype)
+        return self.loss.link(score - reach), self.loss.link(score + reach)
+
+    @functools.cached_property
+    def _uncertainty(self) -> Uncertainty:
+        state, biases = self.state, self.biases
+        assert state.strengths is not None
+        assert self.observed is not None
+        rank, noise = len(state.strengths.query.variance), 1 / (state.strengths.noise * state.strengths.curvature)
+        if state.mean is not None:  # what samples leave, which is less than what was learnt before them
+            noise = 2 * state.mean.loss / (state.strengths.curvature * max(self.observed.pairs, 1.0))
+        U, V = (
+            scoring.embed_rows(features, W, rank, biases, side, state.threads)[:, :rank].astype(np.float64)
+            for side, (features, W) in enumerate(((self.X, state.P), (self.Z, state.Q)))
+        )
+        return Uncertainty.of(state.strengths, (self.X, self.Z), self.observed, (U, V), noise)
 
     @functools.cached_property
     def _packed(self) -> PackedTargets:
@@ -279,6 +313,11 @@ class Model:
             for name, W in (("X", parts["P"]), ("Z", parts["Q"]))
         )
         return cls(**parts, queries=U, targets=V)
+
+
+def _observed(problem: Problem) -> Observed:
+    X, Z = (problem.observations.observed(side).astype(np.float32) for side in ("query", "target"))
+    return Observed(X, Z, float(problem.query.pairs.totals.sum()))
 
 
 FEW_ROWS = 64

@@ -75,16 +75,28 @@ class Recommender:
         ]
         return self.model.predict(*rows, unknown=unknown)
 
-    def predict_table(self, source: Any) -> pl.DataFrame:
-        """Return the pairs of a table, by ids, with what the model predicts for each."""
+    def interval(self, queries: Any, targets: Any, level: float = 0.9) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return, for pairs of ids, the ends of the intervals in which ratings lie with probability ``level``.
+
+        It needs strengths that were learnt, as they are for ratings unless ``l2`` is given.
+        """
+        return self.model.interval(self._rows("queries", queries), self._rows("targets", targets), level)
+
+    def predict_table(self, source: Any, *, interval: float | None = None) -> pl.DataFrame:
+        """Return the pairs of a table, by ids, with what the model predicts for each; ``interval`` adds the ends of the
+        intervals of that level."""
         data = self.pairs(source, ratings=False)
-        return pl.DataFrame(
+        frame = pl.DataFrame(
             {
                 str(self.columns["query"]): self.encoder.queries.ids.column(data.query),
                 str(self.columns["target"]): self.encoder.targets.ids.column(data.target),
                 "predicted": self.model.predict(data.query, data.target).astype(float),
             }
         )
+        if interval is None:
+            return frame
+        low, high = self.model.interval(data.query, data.target, interval)
+        return frame.with_columns(pl.Series("low", low.astype(float)), pl.Series("high", high.astype(float)))
 
     def parse_queries(self, given: Sequence[str]) -> list[Any]:
         """Return queries' ids that are given as text in the kind that the model knows."""

@@ -1,6 +1,9 @@
 """fmfkit predict: the ratings of pairs of a file."""
 
+import io
+
 import numpy as np
+import polars as pl
 from command import invoke, printed, run
 
 from fmfkit.recommend.recommender import Recommender
@@ -22,3 +25,12 @@ def test_unknown_ids_in_a_file_are_named(model, shop):
     result = run("predict", model, "ask.csv")
     assert result.exit_code == 1
     assert "pairs, queries: 1 ids are not known, such as 'nobody'" in result.output
+
+
+def test_intervals_are_columns_of_their_own(shop):
+    invoke("fit", "ratings.csv", "--rank", "4")
+    table = pl.read_csv(io.StringIO(printed("predict", "model.fmf", "ratings.csv", "--interval", "0.9")))
+    assert table.columns[-3:] == ["predicted", "low", "high"]
+    assert ((table["low"] < table["predicted"]) & (table["predicted"] < table["high"])).all()
+    result = run("predict", "model.fmf", "ratings.csv", "--interval", "90")
+    assert result.exit_code == 2
