@@ -31,6 +31,9 @@ class Loss(ABC):
     metrics: ClassVar[tuple[str, ...]] = ("rmse", "mae")
     """The metrics that suit its predictions, the one that decides first: see ``fmfkit.evaluation``."""
 
+    learns: ClassVar[bool] = False
+    """Whether ``learnt`` finds parameters of its own."""
+
     @abstractmethod
     def value(self, score: Reals, y: Reals) -> Reals:
         """Return loss(s, y) for each pair: finite for every finite score and every y that check_y lets pass."""
@@ -47,6 +50,11 @@ class Loss(ABC):
 
         That is what makes the objective of every coordinate descent solver never rise.
         """
+
+    def learnt(self, score: Reals | None, y: Reals, weight: Reals | None) -> Loss:
+        """Return the loss with parameters of its own that suit the scores of all pairs no worse: called between rounds
+        where ``learns``. Without scores a problem is being built: it may find out what y there are."""
+        return self
 
     @property
     def native(self) -> NativeLoss | None:

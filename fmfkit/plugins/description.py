@@ -54,10 +54,13 @@ def _options(component: Any) -> dict[str, Any] | None:
             value = describe(value)
             if value is None:
                 return None
+        elif isinstance(value, tuple) and all(isinstance(item, bool | int | float | str) for item in value):
+            value = list(value)
         elif not (value is None or isinstance(value, bool | int | float | str)):
             return None
         options[field.alias or field.name] = value
-    return options
+    lists = any(isinstance(value, list) for value in options.values())
+    return None if lists and type(component)(**options) != component else options
 
 
 def create(given: Description, where: str, registry: Registry | None = None) -> Any:

@@ -31,8 +31,8 @@ Array = NDArray[np.float64]
 Sides = tuple[Iterable[str], Iterable[str]]
 
 START_SHARE, PLAIN_START_SHARE = 0.05, 0.5
-"""How much of the variance of scores the random factors make at the start; the second where instances have no features
-but their ids, so that all must grow from it."""
+"""How much of the variance of scores the random factors make at the start; the second where the instances of a side
+have no features but their ids, so that its factors must grow from it."""
 CERTAINTY = 0.85
 """What the variances of embeddings are multiplied by: taken as if parameters were independent, they are too large."""
 SHARED_START = 0.1
@@ -174,7 +174,7 @@ class Shape:
     """Feature blocks of the queries and of the targets."""
     biases: tuple[bool, bool]
     plain: bool
-    """Whether no two instances share a feature."""
+    """Whether no two instances of a side share a feature."""
 
 
 def _mean(values: Any, weight: Array | None) -> float:

@@ -72,6 +72,9 @@ class Problem:
         if not isinstance(objective, Objective):
             raise TypeError(f"objective: expected an Objective, got {type(objective).__name__}")
         pairs = observations.by_query
+        if objective.loss.learns:
+            weight = None if pairs.weight is None else frozen(pairs.weight)
+            objective = attrs.evolve(objective, loss=objective.loss.learnt(None, frozen(pairs.y), weight))
         objective.loss.check_y(frozen(pairs.y))
         _probe_loss(objective.loss, pairs)
         check_blocks(objective.penalty, observations.X, observations.Z)
@@ -131,10 +134,21 @@ class Problem:
 
     def with_strengths(self, strengths: Strengths) -> Problem:
         """Return the same problem where strengths that are learnt have got so far; nothing is laid out or checked."""
-        other = object.__new__(Problem)
-        other._observations, other._objective, other._offset = self._observations, self._objective, self._offset
-        other._cells, other._strengths = self._cells, strengths
+        other = self._copy()
+        other._strengths = strengths
         other._query, other._target = other._side("query"), other._side("target")
+        return other
+
+    def with_loss(self, loss: Loss) -> Problem:
+        """Return the same problem with a loss that has learnt; nothing is laid out or checked."""
+        other = self._copy()
+        other._objective = attrs.evolve(self._objective, loss=loss)
+        return other
+
+    def _copy(self) -> Problem:
+        other = object.__new__(Problem)
+        for name in Problem.__slots__:
+            setattr(other, name, getattr(self, name))
         return other
 
     def _initial_strengths(self) -> Strengths | None:
@@ -142,7 +156,7 @@ class Problem:
         if not isinstance(what.penalty, LearntPenalty):
             return None
         blocks = len(data.X.blocks), len(data.Z.blocks)
-        plain = not (data.X.shared.any() or data.Z.shared.any())
+        plain = not (data.X.shared.any() and data.Z.shared.any())
         shape = Shape(what.rank, blocks, (what.query_bias, what.target_bias), plain)
         return initial_strengths(what.loss, data.by_query, self._offset, shape)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from fmfkit._kernels import cells, scoring
 from fmfkit._kernels.library import resolve_threads
-from fmfkit.arguments import whole
+from fmfkit.arguments import frozen, whole
 from fmfkit.errors import DivergedError, IncompatibleError, PluginContractError
 from fmfkit.interfaces import Solver
 from fmfkit.model.model import Model
@@ -96,6 +96,9 @@ class _Fit:
         workspace = None if stopped else self.solver.prepare(self.problem, self.state)
         while self.state.round < self.last and stopped is None:
             began = time.perf_counter()
+            if self.problem.loss.learns and self.state.round:
+                self.problem = _with_learnt_loss(self.problem, self.state)
+                workspace = self.solver.prepare(self.problem, self.state)
             learns = self.problem.learns
             report = self.solver.round(self.problem, self.state, workspace)
             seconds = time.perf_counter() - began
@@ -144,6 +147,15 @@ def _initial_state(problem: Problem, init: State | Model | float | None, seed: i
     if isinstance(init, bool) or not isinstance(init, int | float | np.number) or not 0 < init < np.inf:
         raise ValueError(f"init: expected a scale above 0, a State or a Model, got {init!r}")
     return State.initial(problem, seed=seed, threads=threads, scale=float(init))
+
+
+def _with_learnt_loss(problem: Problem, state: State) -> Problem:
+    """Return the problem with a loss whose own parameters suit the scores of all pairs."""
+    pairs, embeddings = problem.query.pairs, scoring.embed_both(problem, state)
+    rows = np.repeat(np.arange(pairs.rows, dtype=np.int32), np.diff(pairs.ptr))
+    score = scoring.pair_scores(rows, pairs.other, *embeddings, problem.offset, state.threads)
+    weight = None if pairs.weight is None else frozen(pairs.weight)
+    return problem.with_loss(problem.loss.learnt(frozen(score), frozen(pairs.y), weight))
 
 
 def _record(problem: Problem, state: State, report: RoundReport, seconds: float) -> RoundRecord:

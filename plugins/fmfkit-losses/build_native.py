@@ -4,7 +4,7 @@ import cffi
 
 import fmfkit
 
-TABLES = "const void *huber(void); const void *weighted_logistic(void);"
+TABLES = "const void *huber(void); const void *weighted_logistic(void); const void *ordinal(void);"
 
 ffi = cffi.FFI()
 ffi.cdef(TABLES)

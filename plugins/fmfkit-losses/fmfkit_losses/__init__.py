@@ -14,6 +14,7 @@ def fmfkit_losses() -> list[Spec]:
         Spec("smooth_quantile", "fmfkit_losses.robust:SmoothQuantile", "learns a quantile instead of the mean"),
         Spec("poisson", "fmfkit_losses.counts:Poisson", "counts; quadratic above a cap"),
         Spec("probit", "fmfkit_losses.classes:Probit", "two classes, by the normal distribution"),
+        Spec("ordinal", "fmfkit_losses.ordered:Ordinal", "ordered classes; learns cut points; native (C)"),
         Spec("squared_hinge", "fmfkit_losses.classes:SquaredHinge", "two classes, by a margin"),
         Spec(
             "weighted_logistic",

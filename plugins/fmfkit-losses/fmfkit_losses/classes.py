@@ -27,6 +27,7 @@ class Probit(Loss):
 
     beta = 1.0
     calibrated: ClassVar[bool] = True
+    likelihood: ClassVar[bool] = True
     metrics: ClassVar[tuple[str, ...]] = ("log_loss", "auc")
 
     def value(self, score: Reals, y: Reals) -> Reals:

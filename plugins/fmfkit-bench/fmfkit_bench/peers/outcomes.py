@@ -23,6 +23,8 @@ class Outcome:
     bayesian: bool = False
     found: Found | None = None
     runs: list[Measured] = attrs.field(factory=list)
+    untuned: Measured | None = None
+    """The same with the settings that the search began with."""
     difference: float | None = None
     """The largest difference between the two runs' scores of test pairs."""
     skipped: str | None = None
@@ -42,11 +44,11 @@ class Outcome:
 
 def section(name: str, outcomes: list[Outcome], job: Job) -> Section:
     """Return the table and the claims of one data set."""
-    done = [one for one in outcomes if one.runs]
+    done = _with_own_defaults([one for one in outcomes if one.runs])
     columns = list(done[0].run.metrics) if done else []
     ranking = "P@1" in columns
     ordered = sorted(done, key=lambda one: one.run.metrics[columns[0]], reverse=ranking)
-    head = ["system", *columns, "s", "best", "s to best", "peak MB", "s to rank", "runs agree", "trials"]
+    head = ["system", *columns, "no setting", "s", "best", "s to best", "peak MB", "s to rank", "runs agree", "trials"]
     tables = [Table(f"{name}: on the test part", head, [_row(one, columns, ranking) for one in ordered])]
     skipped: list[list[Cell]] = [[one.system, one.skipped] for one in outcomes if one.skipped is not None]
     if skipped:
@@ -56,7 +58,9 @@ def section(name: str, outcomes: list[Outcome], job: Job) -> Section:
         name,
         name,
         f"Rank {job.rank}, {job.threads} threads; settings and rounds chosen on a validation part, in "
-        f"{job.limits.trials} trials or {job.limits.seconds:g} s. s: seconds of training with them. best: the best "
+        f"{job.limits.trials} trials or {job.limits.seconds:g} s. no setting: {columns[0] if columns else 'the same'} "
+        "with the settings that the search begins with, for fmfkit what ``fmfkit fit`` makes. s: seconds of training "
+        "with the settings found. best: the best "
         f"{decides} on the test part after any round, and the seconds to it. peak MB: of the process while it trains. "
         f"s to rank: the first {worker.TOP} targets for the queries of the test part, {worker.TOP_QUERIES} at most, by "
         "the system itself, or by NumPy on its factors, on one thread, where it cannot. runs agree: whether two runs "
@@ -66,12 +70,19 @@ def section(name: str, outcomes: list[Outcome], job: Job) -> Section:
     )
 
 
+def _with_own_defaults(done: list[Outcome]) -> list[Outcome]:
+    """Return outcomes in which fmfkit without a setting is what its users get, where that was measured too."""
+    ours = next((one.run for one in done if one.system == OURS[1]), None)
+    return [attrs.evolve(one, untuned=ours) if one.system in OURS else one for one in done]
+
+
 def _row(one: Outcome, columns: list[str], ranking: bool) -> list[Cell]:
     run = one.run
     place = best_place(run.values, larger=ranking)
     return [
         f"{one.system} (Bayesian)" if one.bayesian else one.system,
         *(run.metrics[column] for column in columns),
+        None if one.untuned is None else one.untuned.metrics[columns[0]],
         run.seconds,
         run.values[place],
         run.round_seconds[place],
@@ -91,7 +102,17 @@ def _claims(name: str, done: list[Outcome], ranking: bool) -> list[Claim]:
         return [Claim("fmfkit takes part", name, False, "it was not measured")]
     if ranking:
         return [_ahead(name, metric, mine, others, more=True) for metric in list(mine.run.metrics)[:2]]  # P@1, MAP
-    return [_ahead(name, "RMSE", mine, others, more=False), _fastest(name, mine, others)]
+    return [_ahead(name, "RMSE", mine, others, more=False), _fastest(name, mine, others), *_untuned(name, mine, others)]
+
+
+def _untuned(name: str, mine: Outcome, others: list[Outcome]) -> list[Claim]:
+    """Return what is claimed of systems that are given no setting, where fmfkit was measured as its users get it."""
+    values = {one.system: one.untuned.metrics["RMSE"] for one in others if one.untuned is not None}
+    if mine.untuned is None or not values:
+        return []
+    value, best = mine.untuned.metrics["RMSE"], min(values, key=lambda system: values[system])
+    found = f"fmfkit {value:.4f}, {best} {values[best]:.4f}"
+    return [Claim("without a setting fmfkit's RMSE is at or below every other's", name, value <= values[best], found)]
 
 
 def _fastest(name: str, mine: Outcome, others: list[Outcome]) -> Claim:

@@ -56,11 +56,14 @@ class Race:
                 jobs = [attrs.evolve(job, found=answer.found, scores=place) for place in places]
                 runs = [self._process(one).measured for one in jobs]
                 first, second = (np.load(place) for place in places)
+            begun = answer.found.without_search
+            untuned = None if begun is None else self._process(attrs.evolve(job, found=begun)).measured
             return Outcome(
                 system=system.name,
                 bayesian=system.bayesian,
                 found=answer.found,
                 runs=[run for run in runs if run is not None],
+                untuned=untuned,
                 difference=float(np.abs(first - second).max()),
             )
         except (subprocess.SubprocessError, OSError) as error:

@@ -9,7 +9,7 @@ import numpy as np
 from fmfkit_bench.peers.interface import Peer, Task
 from fmfkit_bench.peers.judging import Judge, Watch
 
-from fmfkit.search import Search, Settings
+from fmfkit.search import Search, Settings, start
 
 PATIENCE = 4
 """A trial stops after so many rounds without a better one."""
@@ -33,6 +33,15 @@ class Found:
     """The deciding metric on the validation part."""
     trials: int
     seconds: float
+    begin: Settings = attrs.field(factory=dict)
+    """The settings that it began with: what users get who give none."""
+    begin_rounds: int = 0
+    """The rounds that were best with them; 0 where they do not work."""
+
+    @property
+    def without_search(self) -> Found | None:
+        """What would have been found by the first trial alone."""
+        return attrs.evolve(self, settings=self.begin, rounds=self.begin_rounds) if self.begin_rounds else None
 
 
 def search(peer: Peer, task: Task, judge: Judge, limits: Limits) -> Found:
@@ -43,7 +52,7 @@ def search(peer: Peer, task: Task, judge: Judge, limits: Limits) -> Found:
     named = peer.knobs(task)
     most = limits.trials if named else 1
     knobs = Search(named, np.random.default_rng([task.seed, 7]), larger=judge.ranking)
-    rounds = 0
+    rounds, begin, begin_rounds = 0, start(named), 0
     began = time.perf_counter()
     failed: Exception | None = None
     n = 0
@@ -57,12 +66,14 @@ def search(peer: Peer, task: Task, judge: Judge, limits: Limits) -> Found:
             failed = error
             continue
         value = watch.values[watch.best - 1]
+        begin_rounds = watch.best if n == 1 else begin_rounds
         if knobs.tell(settings, value):
             rounds = watch.best
     if knobs.best.item is None:
         assert failed is not None
         raise failed
-    return Found(knobs.best.item, rounds, knobs.best.value, n, time.perf_counter() - began)
+    seconds = time.perf_counter() - began
+    return Found(knobs.best.item, rounds, knobs.best.value, n, seconds, begin, begin_rounds)
 
 
 __all__ = ["Found", "Limits", "search"]
