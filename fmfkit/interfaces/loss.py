@@ -31,6 +31,9 @@ class Loss(ABC):
     metrics: ClassVar[tuple[str, ...]] = ("rmse", "mae")
     """The metrics that suit its predictions, the one that decides first: see ``fmfkit.evaluation``."""
 
+    augments: ClassVar[bool] = False
+    """Whether ``augmented`` draws what lies behind y: a sampler then works on it with the square loss."""
+
     learns: ClassVar[bool] = False
     """Whether ``learnt`` finds parameters of its own."""
 
@@ -55,6 +58,11 @@ class Loss(ABC):
         """Return the loss with parameters of its own that suit the scores of all pairs no worse: called between rounds
         where ``learns``. Without scores a problem is being built: it may find out what y there are."""
         return self
+
+    def augmented(self, score: Reals, y: Reals, uniform: Reals) -> Reals:
+        """Return, for each pair, a number z that lies behind y: drawn from N(score, 1), given y, by a number that is
+        uniform between 0 and 1. Asked for where ``augments``."""
+        raise NotImplementedError
 
     @property
     def native(self) -> NativeLoss | None:

@@ -127,10 +127,8 @@ class Model:
         learnt = self.state.strengths
         if learnt is None:
             return {}
-        sides = (
-            ("query", learnt.query, self.X, self.target_embedding),
-            ("target", learnt.target, self.Z, self.query_embedding),
-        )
+        U, V = self._last_embeddings
+        sides = ("query", learnt.query, self.X, V), ("target", learnt.target, self.Z, U)
         return {
             f"{side}.{block}": deviation
             for side, found, features, theirs in sides
@@ -183,17 +181,24 @@ class Model:
 
     @functools.cached_property
     def _uncertainty(self) -> Uncertainty:
-        state, biases = self.state, self.biases
+        state = self.state
         assert state.strengths is not None
         assert self.observed is not None
-        rank, noise = len(state.strengths.query.variance), 1 / (state.strengths.noise * state.strengths.curvature)
+        noise = 1 / (state.strengths.noise * state.strengths.curvature)
         if state.mean is not None:  # what samples leave, which is less than what was learnt before them
             noise = 2 * state.mean.loss / (state.strengths.curvature * max(self.observed.pairs, 1.0))
+        return Uncertainty.of(state.strengths, (self.X, self.Z), self.observed, self._last_embeddings, noise)
+
+    @property
+    def _last_embeddings(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The embeddings of the state: for a sampler's model, those of its last sample."""
+        state = self.state
+        rank = state.P.shape[1] - self.biases[0]
         U, V = (
-            scoring.embed_rows(features, W, rank, biases, side, state.threads)[:, :rank].astype(np.float64)
+            scoring.embed_rows(features, W, rank, self.biases, side, state.threads)[:, :rank].astype(np.float64)
             for side, (features, W) in enumerate(((self.X, state.P), (self.Z, state.Q)))
         )
-        return Uncertainty.of(state.strengths, (self.X, self.Z), self.observed, (U, V), noise)
+        return U, V
 
     @functools.cached_property
     def _packed(self) -> PackedTargets:

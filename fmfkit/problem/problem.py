@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from fmfkit.arguments import check_batch, frozen
 from fmfkit.interfaces import Loss, Solver
+from fmfkit.losses import Square
 from fmfkit.plugins.registry import resolve
 from fmfkit.problem.cells import AllCells, row_weights
 from fmfkit.problem.features import Features
@@ -143,6 +144,18 @@ class Problem:
         """Return the same problem with a loss that has learnt; nothing is laid out or checked."""
         other = self._copy()
         other._objective = attrs.evolve(self._objective, loss=loss)
+        return other
+
+    def behind(self, by_query: Reals, by_target: Reals) -> Problem:
+        """Return the square loss's problem of what lies behind y, in the order of both sides' pairs.
+
+        The arrays are not copied: whoever draws them again changes the problem.
+        """
+        data, other = self._observations, self._copy()
+        pairs = attrs.evolve(data.by_query, y=by_query), attrs.evolve(data.by_target, y=by_target)
+        other._observations = attrs.evolve(data, by_query=pairs[0], by_target=pairs[1])
+        other._objective = attrs.evolve(self._objective, loss=Square(), offset=self._offset)
+        other._query, other._target = other._side("query"), other._side("target")
         return other
 
     def _copy(self) -> Problem:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import attrs
 import numpy as np
 from attrs import validators
+from numpy.typing import NDArray
 
-from fmfkit._kernels.scoring import embed_mean
+from fmfkit._kernels import scoring
 from fmfkit._kernels.side import Draws, SideUpdate
-from fmfkit.arguments import whole
+from fmfkit.arguments import frozen, whole
 from fmfkit.losses import Square
 from fmfkit.problem.learnt import SideStrengths, Strengths
 from fmfkit.problem.objective import LearntPenalty
@@ -32,9 +33,57 @@ def _samples(given: Any) -> int:
     return whole("samples", given, least=1)
 
 
+@attrs.define(eq=False)
+class SamplerWorkspace(Workspace):
+    """What draws need beside what steps do."""
+
+    latent: Latent | None = None
+    """What lies behind y, for a loss that says so."""
+
+
+@attrs.frozen(eq=False)
+class Latent:
+    """What lies behind y: numbers that the square loss is right for, drawn again in each round."""
+
+    problem: Problem
+    workspace: Workspace
+    order: NDArray[np.int64]
+    """The pairs by target, as numbers of the pairs by query."""
+    rows: NDArray[np.int32]
+    """The query of each pair."""
+
+    @classmethod
+    def of(cls, solver: Gibbs, problem: Problem, state: State) -> Latent:
+        """Make room, and lay out the problem that is solved with what is drawn."""
+        pairs = problem.query.pairs
+        rows = np.repeat(np.arange(pairs.rows, dtype=np.int32), np.diff(pairs.ptr))
+        behind = problem.behind(np.zeros_like(pairs.y), np.zeros_like(pairs.y))
+        workspace = Panel.prepare(solver, behind.with_strengths(_of_probit(behind)), state)
+        return cls(behind, workspace, np.lexsort((rows, pairs.other)), rows)
+
+    def drawn(self, problem: Problem, state: State) -> tuple[Problem, Workspace]:
+        """Draw what lies behind y, given the scores."""
+        embeddings = scoring.embed_both(problem, state)
+        score = scoring.pair_scores(self.rows, problem.query.pairs.other, *embeddings, problem.offset, state.threads)
+        uniform = np.random.default_rng([state.seed, 7, state.round]).random(len(score))
+        z = problem.loss.augmented(frozen(score), frozen(problem.query.pairs.y), uniform)
+        self.problem.query.pairs.y[...] = z
+        self.problem.target.pairs.y[...] = z[self.order]
+        self.workspace.scored = None
+        return self.problem.with_strengths(_of_probit(problem)), self.workspace
+
+
+def _of_probit(problem: Problem) -> Strengths:
+    """Return the strengths of a problem for numbers that deviate from their scores by 1."""
+    assert problem.strengths is not None
+    return attrs.evolve(_certain(problem.strengths), noise=0.5, curvature=2.0)
+
+
 @attrs.frozen(kw_only=True)
 class Gibbs(Panel):
-    """A Gibbs sampler for the square loss: its model is the mean of the samples, which predicts better than any one.
+    """A Gibbs sampler: its model is the mean of the samples, which predicts better than any one of them.
+
+    It samples for the square loss, and for losses that say what lies behind y (``Loss.augmented``), such as probit.
 
     The rounds that learn strengths come first (``LearntPenalty.rounds``); each round after them draws all parameters
     once, and the strengths: the parameters of a panel of dimensions all together, given the rest. The noise stays as it
@@ -55,10 +104,12 @@ class Gibbs(Panel):
         return LearntPenalty().rounds + self.samples
 
     def refusals(self, problem: Problem) -> list[str]:
-        """Refuse other losses than the square one, and strengths that are given."""
+        """Refuse losses that it cannot sample for, and strengths that are given."""
         reasons = list(super().refusals(problem))
-        if type(problem.loss) is not Square:
-            reasons.append(f"it samples for the square loss only, not for {problem.loss!r}")
+        if type(problem.loss) is not Square and not problem.loss.augments:
+            reasons.append(f"it samples for the square loss, and for losses such as probit, not for {problem.loss!r}")
+        if problem.loss.augments and problem.query.pairs.weight is not None:
+            reasons.append(f"it samples for {problem.loss!r} without weights only")
         penalty = problem.penalty
         if not isinstance(penalty, LearntPenalty):
             return [*reasons, "it draws the strengths: leave out l2, or give penalty=LearntPenalty()"]
@@ -66,24 +117,36 @@ class Gibbs(Panel):
             reasons.append("it draws the strengths: shrink, spread and strengths would be ignored")
         return reasons
 
+    def prepare(self, problem: Problem, state: State) -> SamplerWorkspace:
+        """Allocate buffers and embed both sides."""
+        made = super().prepare(problem, state)
+        return SamplerWorkspace(made.query, made.target, made.score)
+
     def round(self, problem: Problem, state: State, workspace: Workspace) -> RoundReport:
         """Learn strengths, or draw all parameters and strengths once."""
         if problem.learns:
             return super().round(problem, state, workspace)
         assert problem.strengths is not None
-        problem, loss = problem.with_strengths(_certain(problem.strengths)), None
+        assert isinstance(workspace, SamplerWorkspace)
+        drawn, within = problem.with_strengths(_certain(problem.strengths)), cast(Workspace, workspace)
+        if problem.loss.augments:
+            workspace.latent = workspace.latent or Latent.of(self, problem, state)
+            drawn, within = workspace.latent.drawn(problem, state)
+        loss = self._draw(drawn, state, within)
+        rng = np.random.default_rng([state.seed, 6, state.round])
+        state.strengths = _drawn(problem.strengths, problem, state, rng)
+        embeddings = within.query.embedding, within.target.embedding
+        state.mean = _with_sample(problem, state, embeddings, loss)
+        return RoundReport(loss=None if problem.loss.augments else loss, embeddings=embeddings)
+
+    def _draw(self, problem: Problem, state: State, workspace: Workspace) -> float:
+        """Draw all parameters once; return the loss then."""
+        loss = None
         for mine in workspace.sides:
             mine.take_strengths(problem)
             draws = Draws(self._key(state, mine), self.tolerance, MOST_DIRECTIONS)
             loss = self._turn(state, workspace, mine, draws=draws)
-        if loss is None:
-            loss = self._score(state, workspace, workspace.query)
-        rng = np.random.default_rng([state.seed, 6, state.round])
-        assert problem.strengths is not None
-        state.strengths = _drawn(problem.strengths, problem, state, rng)
-        embeddings = workspace.query.embedding, workspace.target.embedding
-        state.mean = _with_sample(problem, state, embeddings, loss)
-        return RoundReport(loss=loss, embeddings=embeddings)
+        return self._score(state, workspace, workspace.query) if loss is None else loss
 
     def _key(self, state: State, mine: SideUpdate) -> int:
         sequence = np.random.SeedSequence([state.seed, 5, state.round, mine.side.name == "target"])
@@ -122,7 +185,7 @@ def _with_sample(problem: Problem, state: State, embeddings: tuple[Reals, Reals]
     if before is None:
         return Mean(P=state.P.copy(), Q=state.Q.copy(), samples=1, loss=loss)
     share, wide = 1 / (before.samples + 1), before.P.shape[1] - problem.query_bias
-    U, V = embed_mean(problem, before, state.threads)
+    U, V = scoring.embed_mean(problem, before, state.threads)
     mean = Sides(before.P[:, :wide], before.Q[:, :wide], U[:, :wide], V[:, :wide])
     sample = Sides(state.P[:, :rank], state.Q[:, :rank], embeddings[0][:, :rank], embeddings[1][:, :rank])
     weights = [(side.pairs.totals + 1).astype(problem.dtype) for side in problem.sides]  # those without pairs a little

@@ -154,6 +154,7 @@ def test_samples_make_better_predictions_than_their_start():
     assert sampled.settings.rounds == 90
     assert sampled.model.state.mean.samples == 80
     assert sampled.evaluate(test)["rmse"] < plain.evaluate(test)["rmse"]
+    assert sampled.model.strengths.keys() == plain.model.strengths.keys()
     watched = FMF(rank=4, solver=Gibbs(samples=5)).fit(train, validate=0.1)
     assert len(watched.validation) == 16
     assert watched.model.state.mean.samples == 5
@@ -163,7 +164,7 @@ def test_samples_make_better_predictions_than_their_start():
     ("changes", "message"),
     [
         ({"penalty": "elastic_net"}, "it draws the strengths: leave out l2"),
-        ({"loss": "logistic"}, "it samples for the square loss only"),
+        ({"loss": "logistic"}, "it samples for the square loss, and for losses such as probit"),
         ({"penalty": LearntPenalty(shrink=2)}, "would be ignored"),
     ],
 )

@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 from attrs import validators
 from fmfkit_losses._native import ffi, lib
-from scipy.special import erfcx, log_ndtr, ndtr
+from scipy.special import erfcx, log_ndtr, ndtr, ndtri_exp
 
 from fmfkit import Loss
 from fmfkit.native import NativeLoss
@@ -28,6 +28,7 @@ class Probit(Loss):
     beta = 1.0
     calibrated: ClassVar[bool] = True
     likelihood: ClassVar[bool] = True
+    augments: ClassVar[bool] = True
     metrics: ClassVar[tuple[str, ...]] = ("log_loss", "auc")
 
     def value(self, score: Reals, y: Reals) -> Reals:
@@ -47,6 +48,15 @@ class Probit(Loss):
     def link(self, score: Reals) -> Reals:
         """The probability Phi(s)."""
         return np.asarray(ndtr(score.astype(np.float64))).astype(score.dtype)
+
+    def augmented(self, score: Reals, y: Reals, uniform: Reals) -> Reals:
+        """Draw from N(score, 1) on the side of 0 that y says: above for y = 1; a y between is either, by chance."""
+        s = score.astype(np.float64)
+        first = np.modf(uniform * 4096)
+        above, rest = (first[1] + 0.5) / 4096 < y, np.clip(first[0], 1e-12, 1 - 1e-12)
+        side = np.where(above, 1.0, -1.0)
+        inside = side * s  # z · side > 0, of mean inside
+        return np.asarray(side * (inside - ndtri_exp(np.log(rest) + log_ndtr(inside)))).astype(score.dtype)
 
     def check_y(self, y: Reals) -> None:
         """Refuse y outside [0, 1]."""

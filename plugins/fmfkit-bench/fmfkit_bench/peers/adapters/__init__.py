@@ -8,6 +8,7 @@ _HERE = "fmfkit_bench.peers.adapters"
 SYSTEMS = (
     System("fmfkit", "fmfkit", "fmfkit", f"{_HERE}.fmfkit:Fmfkit"),
     System("fmfkit, no setting", "fmfkit", "fmfkit", f"{_HERE}.fmfkit:Untuned"),
+    System("fmfkit, sampled", "fmfkit", "fmfkit", f"{_HERE}.fmfkit:Sampled", bayesian=True),
     System("cmfrec", "cmfrec", "cmfrec", f"{_HERE}.cmfrec:Cmfrec"),
     System("EASE", "numpy", "numpy", f"{_HERE}.linear:EASE"),
     System("implicit ALS", "implicit", "implicit", f"{_HERE}.implicit:ALS"),

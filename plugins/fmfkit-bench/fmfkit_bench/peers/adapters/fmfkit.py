@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from fmfkit import FMF, Dataset, Model, Recipe, RoundEvent
 from fmfkit.data.splits import Split
+from fmfkit.solvers import Gibbs
 
 
 @attrs.frozen(eq=False)
@@ -97,6 +98,22 @@ class Untuned(Fmfkit):
         note(lambda: FmfkitModel(trained.model))
 
 
+class Sampled(Fmfkit):
+    """fmfkit's Gibbs sampler."""
+
+    ranks = False
+
+    def knobs(self, task: Task) -> Knobs:
+        """Return the number of samples: from how many on it is good, as myFM's."""
+        return {"samples": Number(60, least=30, most=300, whole=True)}
+
+    def train(self, task: Task, settings: Settings, note: Note) -> None:
+        """Sample."""
+        front = FMF(rank=task.rank, threads=task.threads, seed=task.seed, solver=Gibbs(samples=settings["samples"]))
+        trained = front.fit(task.data, progress=False)
+        note(lambda: FmfkitModel(trained.model))
+
+
 def _strengths(task: Task, settings: Settings) -> dict[str, float]:
     """Return the strength of each block; one knob multiplies those that describe instances."""
     found = {name: value for name, value in settings.items() if "." in name}
@@ -115,4 +132,4 @@ def _without_new_ids(task: Task) -> Dataset:
     return core.without_query_ids(task.data) if task.new_queries else task.data
 
 
-__all__ = ["Fmfkit", "Untuned"]
+__all__ = ["Fmfkit", "Sampled", "Untuned"]
