@@ -41,7 +41,7 @@ static inline void factor(small M, int64_t size, const double *least, small L) {
         double pivot = M[k][k];
         for (int l = 0; l < k; l++) pivot -= L[k][l] * L[k][l];
         if (least && !(pivot > least[k])) pivot = least[k];
-        else if (!least && !(pivot > 2e-7 * trace)) continue;
+        else if (!least && !(pivot > 0 && pivot > 2e-7 * trace)) continue;
         L[k][k] = sqrt(pivot);
         for (int r = k + 1; r < size; r++) {
             double sum = M[r][k];
