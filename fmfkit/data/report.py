@@ -88,6 +88,10 @@ def report(data: Dataset, test: Dataset | None = None, recognised: Recognised | 
         for name, matrix in matrices.items():
             blocks.append(_block(side, name, kinds.get(name, name), matrix))
         warnings += _doubts(side, learnt, matrices)
+    for side, attributes in (("query", data.queries), ("target", data.targets)):
+        if attributes.left_out:
+            listed = ", ".join(f"{column} ({reason})" for column, reason in attributes.left_out.items())
+            notes.append(f"no features: {side} {listed}")
     if test is not None:
         warnings += _leaks(data, test, encoder, sides[0])
     met = [np.unique(rows) for rows in (data.query, data.target)]

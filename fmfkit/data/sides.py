@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import attrs
@@ -55,6 +55,8 @@ class Attributes:
     """Whether each instance has a feature of its own, beside the blocks."""
     label: str | None
     """The column that people read: a title, a name."""
+    left_out: Mapping[str, str] = attrs.field(factory=dict)
+    """Columns that became no features, and why, where that was guessed."""
 
     @functools.cached_property
     def instances(self) -> Instances:
@@ -94,11 +96,19 @@ def describe_side(role: str, column: pl.Series, given: SideTable) -> tuple[Attri
     ids, (pair_rows, table_rows) = Ids.numbered(pair_ids, keys, what=f"{what}, {key!r}")
     aligned = _aligned(table, key, ids, table_rows, what)
     label = given.label or _usual_label(role, aligned)
-    blocks = tuple(guess(aligned, [key, *([label] if label else [])]) if given.blocks == "guess" else given.blocks)
+    blocks, left_out = _blocks(given, aligned, [key, *([label] if label else [])])
     if table is None and any(block.columns for block in blocks):
         raise DataError(f"{what}: there is no table of {what} to take the blocks' columns from")
     _check_blocks(what, aligned, blocks, given.indicator)
-    return Attributes(ids, aligned, blocks, given.indicator, label), pair_rows
+    return Attributes(ids, aligned, blocks, given.indicator, label, left_out), pair_rows
+
+
+def _blocks(given: SideTable, table: pl.DataFrame, known: list[str]) -> tuple[tuple[Block, ...], dict[str, str]]:
+    """Return the blocks, as asked for or guessed, and why columns became none; ``known`` are the id's and the label's."""
+    if given.blocks != "guess":
+        return tuple(given.blocks), {}
+    guessed, left_out = guess(table, known)
+    return tuple(guessed), left_out | dict.fromkeys(known[1:], "it is the label")
 
 
 def _aligned(table: pl.DataFrame | None, key: str, ids: Ids, rows: NDArray[np.int32], what: str) -> pl.DataFrame:

@@ -11,28 +11,40 @@ from fmfkit.data.blocks.numbers import Numeric
 from fmfkit.data.blocks.tokens import Categorical, Tags
 
 
-def guess(table: pl.DataFrame, skip: Sequence[str]) -> list[Block]:
-    """Return blocks for the columns of a table, by what they look like.
+def guess(table: pl.DataFrame, skip: Sequence[str]) -> tuple[list[Block], dict[str, str]]:
+    """Return blocks for the columns of a table, by what they look like, and why others are left out, by column.
 
     Text with "|" in a fifth of the rows: tags. Other text: categories, if values repeat; text that hardly repeats
     (titles) is left out. Tags and categories are kept from three instances on. Numbers: ten bins, or categories where
     there are at most 30 different ones.
     """
     blocks: list[Block] = []
+    left_out: dict[str, str] = {}
     for column in (c for c in table.columns if c not in skip):
-        series = table[column].drop_nulls()
-        series = series.drop_nans() if series.dtype.is_float() else series
-        different, rows = series.n_unique(), len(series)
-        if not rows or different < 2:
-            continue
-        if series.dtype == pl.String:
-            if int(series.str.contains("|", literal=True).sum()) > 0.2 * rows:
-                blocks.append(Tags(column, at_least=3))
-            elif different <= 0.7 * rows:
-                blocks.append(Categorical(column, at_least=3))
-        elif series.dtype.is_numeric() and different < rows:
-            blocks.append(Categorical(column, at_least=3) if different <= 30 else Numeric(column, bins=10))
-    return blocks
+        found = _block(column, table[column])
+        if isinstance(found, Block):
+            blocks.append(found)
+        else:
+            left_out[column] = found
+    return blocks, left_out
+
+
+def _block(column: str, given: pl.Series) -> Block | str:
+    """Return the block of a column, or why there is none."""
+    series = given.drop_nulls()
+    series = series.drop_nans() if series.dtype.is_float() else series
+    different, rows = series.n_unique(), len(series)
+    if not rows or different < 2:
+        return "the same in all rows" if rows else "empty"
+    if series.dtype == pl.String:
+        if int(series.str.contains("|", literal=True).sum()) > 0.2 * rows:
+            return Tags(column, at_least=3)
+        return Categorical(column, at_least=3) if different <= 0.7 * rows else "text that hardly repeats"
+    if not series.dtype.is_numeric():
+        return f"neither text nor numbers ({series.dtype})"
+    if different == rows:
+        return "a different number in each row"
+    return Categorical(column, at_least=3) if different <= 30 else Numeric(column, bins=10)
 
 
 __all__ = ["guess"]

@@ -16,10 +16,20 @@ def test_blocks_are_guessed_from_what_columns_look_like():
         "tags": ["a|b" if i % 2 else "a" for i in range(n)],
         "price": [i % 40 + 0.5 for i in range(n)],
         "same": [1] * n,
+        "none": [None] * n,
+        "isbn": range(1000, 1000 + n),
+        "listed": [[i] for i in range(n)],
     }
-    found = blocks.guess(pl.DataFrame(table), ["id"])
+    found, left_out = blocks.guess(pl.DataFrame(table), ["id"])
     assert [(type(b).__name__, b.title) for b in found] == [
         ("Categorical", "kind"),
         ("Tags", "tags"),
         ("Numeric", "price"),
     ]
+    assert left_out == {
+        "title": "text that hardly repeats",
+        "same": "the same in all rows",
+        "none": "empty",
+        "isbn": "a different number in each row",
+        "listed": "neither text nor numbers (List(Int64))",
+    }
