@@ -104,7 +104,7 @@ def describe_side(role: str, column: pl.Series, given: SideTable) -> tuple[Attri
 
 
 def _blocks(given: SideTable, table: pl.DataFrame, known: list[str]) -> tuple[tuple[Block, ...], dict[str, str]]:
-    """Return the blocks, as asked for or guessed, and why columns became none; ``known`` are the id's and the label's."""
+    """Return the blocks, as asked for or guessed, and why columns became none; ``known`` are its key and label."""
     if given.blocks != "guess":
         return tuple(given.blocks), {}
     guessed, left_out = guess(table, known)
