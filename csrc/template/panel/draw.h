@@ -30,8 +30,10 @@ static inline void normals(const panel *o, int use, int64_t n, double *e) {
 typedef double small[PANEL][PANEL];
 
 /* L of the first `size` dimensions: M = L L', for an M without a negative eigenvalue but for rounding.  Its pivots are at least
-   `least`, where that is known; else one that is nothing but rounding of the matrix is dropped, with its column. */
+   `least`, where that is known, and as large as the rounding of the matrix; else one that is nothing but rounding is dropped,
+   with its column. */
 static inline void factor(small M, int64_t size, const double *least, small L) {
+    const double rounding = sizeof(REAL) == 4 ? 2e-7 : 1e-15;
     double trace = 0.0;
     for (int k = 0; k < size; k++) trace += M[k][k];
     for (int k = 0; k < PANEL; k++) {
@@ -40,8 +42,8 @@ static inline void factor(small M, int64_t size, const double *least, small L) {
     for (int k = 0; k < size; k++) {
         double pivot = M[k][k];
         for (int l = 0; l < k; l++) pivot -= L[k][l] * L[k][l];
-        if (least && !(pivot > least[k])) pivot = least[k];
-        else if (!least && !(pivot > 0 && pivot > 2e-7 * trace)) continue;
+        if (least && !(pivot > least[k] && pivot > rounding * trace)) pivot = fmax(least[k], rounding * trace);
+        else if (!least && !(pivot > 0 && pivot > rounding * trace)) continue;
         L[k][k] = sqrt(pivot);
         for (int r = k + 1; r < size; r++) {
             double sum = M[r][k];
