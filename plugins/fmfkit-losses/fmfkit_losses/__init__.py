@@ -15,6 +15,7 @@ def fmfkit_losses() -> list[Spec]:
         Spec("poisson", "fmfkit_losses.counts:Poisson", "counts; quadratic above a cap"),
         Spec("probit", "fmfkit_losses.classes:Probit", "two classes, by the normal distribution"),
         Spec("ordinal", "fmfkit_losses.ordered:Ordinal", "ordered classes; learns cut points; native (C)"),
+        Spec("ordered_probit", "fmfkit_losses.ordered:OrderedProbit", "ordered classes, by the normal distribution"),
         Spec("squared_hinge", "fmfkit_losses.classes:SquaredHinge", "two classes, by a margin"),
         Spec(
             "weighted_logistic",

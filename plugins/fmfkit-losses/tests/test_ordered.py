@@ -4,7 +4,8 @@ import itertools
 
 import numpy as np
 import pytest
-from fmfkit_losses.ordered import Ordinal
+from fmfkit_losses.ordered import OrderedProbit, Ordinal
+from scipy.stats import truncnorm
 
 from fmfkit import FMF, Dataset, LearntPenalty, Model, Problem, fit
 
@@ -17,17 +18,21 @@ def planted(seed=0, cuts=(-3.0, -2.5, 0.0, 0.5), classes=(1, 2, 3, 4, 5), pairs=
     return i, j, np.array(classes, float)[np.searchsorted(cuts, latent)]
 
 
-def test_values_are_the_negative_logarithms_of_probabilities_that_sum_to_one():
-    loss = Ordinal()
+BOTH = pytest.mark.parametrize("loss", [Ordinal(), OrderedProbit()], ids=repr)
+
+
+@BOTH
+def test_values_are_the_negative_logarithms_of_probabilities_that_sum_to_one(loss):
     score = np.linspace(-6, 6, 9)
     probabilities = [np.exp(-loss.value(score, np.full(9, float(k)))) for k in loss.classes]
     np.testing.assert_allclose(np.sum(probabilities, axis=0), 1, rtol=1e-12)
     np.testing.assert_allclose(loss.link(score), np.array(loss.classes) @ probabilities, rtol=1e-12)
 
 
-def test_cut_points_are_learnt_between_rounds_and_the_objective_never_rises():
+@BOTH
+def test_cut_points_are_learnt_between_rounds_and_the_objective_never_rises(loss):
     i, j, y = planted()
-    model = fit(Problem.from_coo(i, j, y, rank=4, loss="ordinal", dtype="float64", offset=0.0), rounds=12)
+    model = fit(Problem.from_coo(i, j, y, rank=4, loss=loss, dtype="float64", offset=0.0), rounds=12)
     objectives = [record.objective for record in model.history]
     assert all(b <= a * (1 + 1e-9) for a, b in itertools.pairwise(objectives)), objectives
     widths = np.diff(model.loss.cuts)
@@ -93,7 +98,45 @@ def test_what_makes_no_sense_is_refused(options, message):
 
 
 def test_y_that_is_no_class_is_refused():
-    with pytest.raises(ValueError, match=r"y: the ordinal loss has the classes .* got 2.5"):
+    with pytest.raises(ValueError, match=r"y: the loss has the classes .* got 2.5"):
         Ordinal().check_y(np.array([1.0, 2.5]))
-    with pytest.raises(ValueError, match="the ordinal loss has the classes"):
+    with pytest.raises(ValueError, match="the loss has the classes"):
         Problem.from_coo(np.arange(99), np.zeros(99, int), np.arange(99.0), rank=1, loss="ordinal")
+
+
+@BOTH
+def test_newton_s_step_is_the_one_that_differences_give(loss):
+    rng = np.random.default_rng(3)
+    score, y, weight = rng.normal(size=50), rng.choice(loss.classes, 50), rng.random(50)
+    cuts, h = np.array(loss.cuts), 1e-4
+
+    def total(cuts):
+        return float(weight @ type(loss)(loss.classes, cuts).value(score, y))
+
+    eye = h * np.eye(len(cuts))
+    slope = np.array([(total(cuts + e) - total(cuts - e)) / (2 * h) for e in eye])
+    hessian = np.array(
+        [[(total(cuts + a + b) - total(cuts + a - b) - total(cuts - a + b) + total(cuts - a - b)) / (4 * h * h)
+          for b in eye] for a in eye]
+    )  # fmt: skip
+    np.testing.assert_allclose(loss._newton(score, y, weight), -np.linalg.solve(hessian, slope), rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize("score", [-8.0, -0.5, 0.0, 3.0, 9.0])
+@pytest.mark.parametrize("y", [1.0, 3.0, 5.0])
+def test_what_lies_behind_a_class_is_within_its_ends(score, y):
+    loss, n = OrderedProbit(), 20_000
+    z = loss.augmented(np.full(n, score), np.full(n, y), np.random.default_rng(0).random(n))
+    low, high = [-np.inf, *loss.cuts][int(y) - 1], [*loss.cuts, np.inf][int(y) - 1]
+    assert (z >= low - 1e-9).all()
+    assert (z <= high + 1e-9).all()
+    expected = truncnorm(low - score, high - score, loc=score)
+    assert z.mean() == pytest.approx(expected.mean(), abs=6 * expected.std() / np.sqrt(n))
+
+
+def test_stars_are_sampled_by_the_ordered_probit():
+    i, j, y = planted(pairs=8000)
+    train, test = Dataset.of({"user": i, "item": j, "rating": y}).split_random(0.2)
+    sampled = FMF(rank=2, loss="ordered_probit", solver="gibbs").fit(train)
+    assert sampled.model.state.mean.samples == 80
+    assert sampled.evaluate(test)["mae"] < 0.8 * FMF(rank=2, l2=1e4).fit(train).evaluate(test)["mae"]
