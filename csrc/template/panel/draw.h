@@ -29,42 +29,46 @@ static inline void normals(const panel *o, int use, int64_t n, double *e) {
 
 typedef double small[PANEL][PANEL];
 
-/* L of the first `size` dimensions: M = L L', for an M without a negative eigenvalue but for rounding.  Its pivots are at least
-   `least`, where that is known, and as large as the rounding of the matrix; else one that is nothing but rounding is dropped,
-   with its column. */
-static inline void factor(small M, int64_t size, const double *least, small L) {
+/* M = L L' */
+typedef struct {
+    small L;
+    double inverse[PANEL]; /* of its diagonal; 0 where a column was dropped */
+} triangle;
+
+/* Of the first `size` dimensions of an M without a negative eigenvalue but for rounding.  Its pivots are at least `least`, where
+   that is known, and as large as the rounding of the matrix; else one that is nothing but rounding is dropped, with its column. */
+ALWAYS_INLINE void factor(small M, int64_t size, const double *least, triangle *t) {
     const double rounding = sizeof(REAL) == 4 ? 2e-7 : 1e-15;
     double trace = 0.0;
     for (int k = 0; k < size; k++) trace += M[k][k];
-    for (int k = 0; k < PANEL; k++) {
-        for (int l = 0; l < PANEL; l++) L[k][l] = 0.0;
-    }
+    memset(t, 0, sizeof *t);
     for (int k = 0; k < size; k++) {
         double pivot = M[k][k];
-        for (int l = 0; l < k; l++) pivot -= L[k][l] * L[k][l];
+        for (int l = 0; l < k; l++) pivot -= t->L[k][l] * t->L[k][l];
         if (least && !(pivot > least[k] && pivot > rounding * trace)) pivot = fmax(least[k], rounding * trace);
         else if (!least && !(pivot > 0 && pivot > rounding * trace)) continue;
-        L[k][k] = sqrt(pivot);
+        t->L[k][k] = sqrt(pivot);
+        t->inverse[k] = 1 / t->L[k][k];
         for (int r = k + 1; r < size; r++) {
             double sum = M[r][k];
-            for (int l = 0; l < k; l++) sum -= L[r][l] * L[k][l];
-            L[r][k] = sum / L[k][k];
+            for (int l = 0; l < k; l++) sum -= t->L[r][l] * t->L[k][l];
+            t->L[r][k] = sum * t->inverse[k];
         }
     }
 }
 
-/* x = L^-1 x, for an L without dropped pivots; then x = L^-T x. */
-static inline void solve_lower(small L, int64_t size, double *x) {
-    for (int k = 0; k < size; k++) {
-        for (int l = 0; l < k; l++) x[k] -= L[k][l] * x[l];
-        x[k] /= L[k][k];
+/* x = L^-1 x, for an x that begins with `from` zeros; then x = L^-T x. */
+ALWAYS_INLINE void solve_lower(const triangle *t, int64_t from, int64_t size, double *x) {
+    for (int64_t k = from; k < size; k++) {
+        for (int64_t l = from; l < k; l++) x[k] -= t->L[k][l] * x[l];
+        x[k] *= t->inverse[k];
     }
 }
 
-static inline void solve_upper(small L, int64_t size, double *x) {
+ALWAYS_INLINE void solve_upper(const triangle *t, int64_t size, double *x) {
     for (int64_t k = size - 1; k >= 0; k--) {
-        for (int64_t l = k + 1; l < size; l++) x[k] -= L[l][k] * x[l];
-        x[k] /= L[k][k];
+        for (int64_t l = k + 1; l < size; l++) x[k] -= t->L[l][k] * x[l];
+        x[k] *= t->inverse[k];
     }
 }
 
@@ -82,7 +86,7 @@ typedef struct {
     double part[PANEL];
 } own_part;
 
-static inline own_part own_of(const panel *o, int64_t i) {
+ALWAYS_INLINE own_part own_of(const panel *o, int64_t i) {
     const fmf_features *X = &o->side->features;
     own_part own = {.s = X->own[i], .x = 0.0};
     if (own.s < 0) return own;
@@ -96,35 +100,41 @@ static inline own_part own_of(const panel *o, int64_t i) {
 }
 
 /* K = A + the own feature's precision. */
-static inline void add_precision(const panel *o, const own_part *own, small A, small K) {
+ALWAYS_INLINE void add_precision(const own_part *own, int64_t size, small A, small K) {
     for (int k = 0; k < PANEL; k++) {
         for (int l = 0; l < PANEL; l++) K[k][l] = A[k][l];
     }
-    for (int l = 0; l < o->size; l++) K[l][l] += own->precision[l];
+    for (int l = 0; l < size; l++) K[l][l] += own->precision[l];
 }
 
-/* Draws the own feature of row i, given all else; returns whether there is one. */
-static int own_draw(const panel *o, int64_t i, const REAL *G, const REAL *A, REAL *move) {
+/* Draws the own feature of row i, given all else; returns whether there is one.  Most panels have all dimensions: loops of a
+   length that is known are quicker. */
+ALWAYS_INLINE int own_draw_of(const panel *o, int64_t size, int64_t i, const REAL *G, const REAL *A, REAL *move) {
     const own_part own = own_of(o, i);
     const double scale = 1 / sqrt(o->side->draws.noise);
-    small full, K, L;
+    small full, K;
+    triangle t;
     double mean[PANEL], e[PANEL];
     if (own.s < 0) return 0;
     unfold_double(A, full);
-    add_precision(o, &own, full, K);
-    factor(K, o->size, own.precision, L);
+    add_precision(&own, size, full, K);
+    factor(K, size, own.precision, &t);
     normals(o, FOR_OWN, i, e);
-    for (int l = 0; l < o->size; l++) {
+    for (int l = 0; l < size; l++) {
         mean[l] = -((double)G[l] + own.precision[l] * own.part[l]);
     }
-    solve_lower(L, o->size, mean);
-    for (int l = 0; l < o->size; l++) mean[l] += scale * e[l];
-    solve_upper(L, o->size, mean);
+    solve_lower(&t, 0, size, mean);
+    for (int l = 0; l < size; l++) mean[l] += scale * e[l];
+    solve_upper(&t, size, mean);
     REAL *w = parameters_of(o, own.s);
-    for (int l = 0; l < o->size; l++) {
+    for (int l = 0; l < size; l++) {
         const REAL before = w[l];
         w[l] += (REAL)(mean[l] / own.x);
         move[l] += (REAL)own.x * (w[l] - before);
     }
     return 1;
+}
+
+static int own_draw(const panel *o, int64_t i, const REAL *G, const REAL *A, REAL *move) {
+    return o->size == PANEL ? own_draw_of(o, PANEL, i, G, A, move) : own_draw_of(o, o->size, i, G, A, move);
 }

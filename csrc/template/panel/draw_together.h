@@ -9,47 +9,53 @@
    and drawn afterwards, given the shared ones. */
 
 /* What shared features see of row i: its own feature integrated out, and noise added. */
-static void perturb_row(const panel *o, int64_t i) {
+ALWAYS_INLINE void perturb_row_of(const panel *o, int64_t size, int64_t i) {
     const own_part own = own_of(o, i);
     const double scale = 1 / sqrt(o->side->draws.noise);
     REAL *G = row_of(o->scratch->G, i), *A = matrix_of(o->scratch->A, i);
-    small seen, L;
+    small seen;
+    triangle t;
     double g[PANEL] = {0}, e[PANEL];
     memcpy(row_of(o->side->draws.G, i), G, PANEL * sizeof(REAL));
     memcpy(matrix_of(o->side->draws.A, i), A, ROOM * sizeof(REAL));
     unfold_double(A, seen);
-    for (int l = 0; l < o->size; l++) g[l] = (double)G[l];
+    for (int l = 0; l < size; l++) g[l] = (double)G[l];
     if (own.s >= 0) {
         small K, Y = {{0}};
-        add_precision(o, &own, seen, K);
-        factor(K, o->size, own.precision, L);
-        solve_lower(L, o->size, g);
-        solve_upper(L, o->size, g);
-        for (int c = 0; c < o->size; c++) { /* column c of L^-1 Lambda_own is row c of Y */
+        add_precision(&own, size, seen, K);
+        factor(K, size, own.precision, &t);
+        solve_lower(&t, 0, size, g);
+        solve_upper(&t, size, g);
+        for (int c = 0; c < size; c++) { /* column c of L^-1 Lambda_own is row c of Y */
             Y[c][c] = own.precision[c];
-            solve_lower(L, o->size, Y[c]);
+            solve_lower(&t, c, size, Y[c]);
         }
-        for (int k = 0; k < o->size; k++) {
+        for (int k = 0; k < size; k++) {
             for (int l = 0; l <= k; l++) {
                 double sum = k == l ? own.precision[k] : 0.0;
-                for (int n = 0; n < PANEL; n++) sum -= Y[k][n] * Y[l][n];
+                for (int n = k; n < PANEL; n++) sum -= Y[k][n] * Y[l][n]; /* zeros before */
                 seen[k][l] = seen[l][k] = sum;
             }
         }
-        for (int k = 0; k < o->size; k++) {
+        for (int k = 0; k < size; k++) {
             g[k] *= own.precision[k];
-            for (int l = 0; l < o->size; l++) g[k] -= seen[k][l] * own.part[l];
+            for (int l = 0; l < size; l++) g[k] -= seen[k][l] * own.part[l];
         }
     }
-    factor(seen, o->size, NULL, L);
+    factor(seen, size, NULL, &t);
     normals(o, FOR_ROWS, i, e);
-    for (int k = 0; k < o->size; k++) {
-        for (int l = 0; l <= k; l++) g[k] += scale * L[k][l] * e[l];
+    for (int k = 0; k < size; k++) {
+        for (int l = 0; l <= k; l++) g[k] += scale * t.L[k][l] * e[l];
         G[k] = (REAL)g[k];
     }
     for (int r = 0; r < TURNS; r++) {
         for (int k = 0; k < PANEL; k++) A[r * PANEL + k] = (REAL)seen[k][(k + r) % PANEL];
     }
+}
+
+static void perturb_row(const panel *o, int64_t i) {
+    if (o->size == PANEL) perturb_row_of(o, PANEL, i);
+    else perturb_row_of(o, o->size, i);
 }
 
 /* Parameters as if the prior's mean were 0: they are moved back afterwards. */
