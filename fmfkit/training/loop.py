@@ -114,8 +114,9 @@ class _Fit:
     def _note(self, report: RoundReport, seconds: float, *, learns: bool = False) -> str | None:
         """Write a round down and notify the callbacks; return why the fit should stop, if it should."""
         embeddings, loss, all_cells = report.embeddings, report.loss, report.cells
-        needed = self.problem.cells is not None or self.problem.strengths is not None
-        if loss is None or (embeddings is None and needed):
+        no_cells = all_cells is None and self.problem.cells is not None
+        no_spread = embeddings is None and self.problem.strengths is not None
+        if loss is None or no_cells or no_spread:
             embeddings = embeddings or scoring.embed_both(self.problem, self.state)
             loss = scoring.loss_of(self.problem, *embeddings, self.state.threads) if loss is None else loss
             all_cells = cells.value_of(self.problem, *embeddings, self.state.threads)

@@ -2,6 +2,7 @@
 
 import itertools
 
+import attrs
 import numpy as np
 import pytest
 from components import Fixed, Picky
@@ -184,3 +185,15 @@ def test_a_fit_that_leaves_the_finite_numbers_says_what_to_change():
         np.errstate(all="ignore"),
     ):
         fit(PROBLEM, solver=solvers.SGD(learning_rate=1e6), rounds=9)
+
+
+@attrs.frozen(kw_only=True)
+class SaysNothingOfCells(solvers.Panel):
+    def round(self, problem, state, workspace):
+        return attrs.evolve(solvers.Panel.round(self, problem, state, workspace), cells=None)
+
+
+def test_the_term_over_all_cells_is_counted_where_a_solver_does_not_report_it():
+    problem = Case(cells="weighed").build()
+    silent, telling = (fit(problem, solver=solver, rounds=2) for solver in (SaysNothingOfCells(), solvers.Panel()))
+    np.testing.assert_allclose(silent.history[-1].cells, telling.history[-1].cells, rtol=1e-9)
