@@ -35,6 +35,11 @@ class Pairs:
         """Return the number of pairs."""
         return len(self.other)
 
+    @property
+    def row_of(self) -> NDArray[np.int32]:
+        """The row of each pair."""
+        return np.repeat(np.arange(self.rows, dtype=np.int32), np.diff(self.ptr))
+
     @functools.cached_property
     def totals(self) -> NDArray[np.float64]:
         """|O_i|: the number of pairs of each row, or the sum of their weights."""

@@ -74,8 +74,9 @@ def baselines(loss: Loss, known: Known, *, ranks: bool) -> dict[str, Biases]:
         return {"popularity": Biases(0.0, nothing[0], often, loss)}
     if not loss.calibrated or not known.weight.any():
         return {}
-    mean = _Constant(loss, known)
-    return {"biases alone": mean.with_biases(), "the mean": Biases(mean.best(), *nothing, loss)}
+    constant = _Constant(loss, known)
+    mean = constant.best()
+    return {"biases alone": constant.with_biases(mean), "the mean": Biases(mean, *nothing, loss)}
 
 
 @attrs.frozen(eq=False)
@@ -101,12 +102,15 @@ class _Constant:
         score = 0.0
         for _ in range(CONSTANT_ROUNDS):
             g, h = self.slopes(np.full_like(self.known.y, score))
-            score -= float(g.sum() / max(h.sum(), np.finfo(float).tiny))
+            step = float(g.sum() / max(h.sum(), np.finfo(float).tiny))
+            score -= step
+            if abs(step) <= 1e-9 * abs(score):
+                break
         return score
 
-    def with_biases(self) -> Biases:
+    def with_biases(self, offset: float) -> Biases:
         """Add a bias for each query and target: means of what is left, shrunk by how far biases deviate."""
-        offset, known = self.best(), self.known
+        known = self.known
         sides = (known.query, known.shape[0]), (known.target, known.shape[1])
         bias, l2 = [np.zeros(count) for _, count in sides], [float(known.weight.mean()) * L2] * 2
         for _ in range(ROUNDS):

@@ -56,7 +56,7 @@ class Latent:
     def of(cls, solver: Gibbs, problem: Problem, state: State) -> Latent:
         """Make room, and lay out the problem that is solved with what is drawn."""
         pairs = problem.query.pairs
-        rows = np.repeat(np.arange(pairs.rows, dtype=np.int32), np.diff(pairs.ptr))
+        rows = pairs.row_of
         behind = problem.behind(np.zeros_like(pairs.y), np.zeros_like(pairs.y))
         workspace = Panel.prepare(solver, behind.with_strengths(_of_probit(behind)), state)
         return cls(behind, workspace, np.lexsort((rows, pairs.other)), rows)

@@ -29,7 +29,7 @@ class Hogwild(StochasticSolver):
     def prepare(self, problem: Problem, state: State) -> Any:
         """Find the penalty's share in each touch, and the query of each pair."""
         pairs = problem.query.pairs
-        row_of = np.repeat(np.arange(pairs.rows, dtype=np.int32), np.diff(pairs.ptr))
+        row_of = pairs.row_of
         return super().prepare(problem, state), row_of
 
     def workspace_bytes(self, problem: Problem, threads: int) -> int:

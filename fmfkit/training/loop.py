@@ -153,8 +153,7 @@ def _initial_state(problem: Problem, init: State | Model | float | None, seed: i
 def _with_learnt_loss(problem: Problem, state: State) -> Problem:
     """Return the problem with a loss whose own parameters suit the scores of all pairs."""
     pairs, embeddings = problem.query.pairs, scoring.embed_both(problem, state)
-    rows = np.repeat(np.arange(pairs.rows, dtype=np.int32), np.diff(pairs.ptr))
-    score = scoring.pair_scores(rows, pairs.other, *embeddings, problem.offset, state.threads)
+    score = scoring.pair_scores(pairs.row_of, pairs.other, *embeddings, problem.offset, state.threads)
     weight = None if pairs.weight is None else frozen(pairs.weight)
     return problem.with_loss(problem.loss.learnt(frozen(score), frozen(pairs.y), weight))
 

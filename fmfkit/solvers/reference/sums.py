@@ -57,7 +57,7 @@ class Cells:
 class Observed:
     """The pairs of a problem: row i of the side being updated, row j of the other, target y, weight; and all cells."""
 
-    i: NDArray[np.int64]
+    i: NDArray[np.int32]
     j: NDArray[np.int32]
     y: Array
     weight: Array
@@ -68,7 +68,7 @@ class Observed:
         """List the pairs in the side's order."""
         pairs = side.pairs
         weight = np.ones(len(pairs)) if pairs.weight is None else pairs.weight.astype(np.float64)
-        i = np.repeat(np.arange(pairs.rows), np.diff(pairs.ptr))
+        i = pairs.row_of
         cells = Cells.of(problem, side, U, V)
         return cls(i, pairs.other, pairs.y.astype(np.float64), weight, cells)
 
