@@ -102,8 +102,7 @@ typedef struct fmf_draws {
     double tolerance;           /* how far residuals must fall, as a share of the first */
     int32_t most;               /* directions, at most */
     int32_t *ended;             /* (updates) the direction before which each panel ended; -1 to begin with */
-    void *G;                    /* (rows, B) as the pass made it: what the update sees has own features integrated out */
-    void *A;                    /* (rows, B / 2 + 1, B) likewise */
+    void *own;                  /* (rows, B) what own features will add to U_i, should shared ones not move */
     void *shift;                /* (cols, B) by how much the prior's mean is moved */
 } fmf_draws;
 

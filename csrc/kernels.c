@@ -53,6 +53,7 @@ enum {
 #include "template/panel/panel_cells.h"
 #include "template/panel/spread.h"
 #include "template/panel/own.h"
+#include "template/panel/four.h"
 #include "template/panel/draw.h"
 #include "template/panel/rows.h"
 #include "template/panel/pass.h"

@@ -154,10 +154,10 @@ class PanelUpdate(SideUpdate):
         return portions(int(self.side.features.shared.sum())) + portions(self.side.features.rows)
 
     def draws_table(self) -> Table:
-        """Rows as they are before own features are integrated out, and by how much priors are moved."""
-        dtype, rows, cols = self.problem.dtype, self.side.features.rows, self.side.features.cols
-        by_row = {"G": Array((rows, PANEL), dtype), "A": Array((rows, SYMMETRIC), dtype)}
-        return {**by_row, "shift": Array((cols, PANEL), dtype), "ended": Array((self.updates,), np.int32)}
+        """Draws of own features, by how much priors are moved, and when panels ended."""
+        dtype, features = self.problem.dtype, self.side.features
+        drawn = {"own": Array((features.rows, PANEL), dtype), "shift": Array((features.cols, PANEL), dtype)}
+        return {**drawn, "ended": Array((self.updates,), np.int32)}
 
     def round_table(self, plan: Plan) -> Table:
         """Return room for the steps of the largest set."""

@@ -31,7 +31,7 @@ from fmfkit.problem.features import FeatureRows
 from fmfkit.problem.pairs import Pairs, chunks
 from fmfkit.problem.problem import Problem
 from fmfkit.problem.strengths import Part, Side
-from fmfkit.training.state import Mean, State
+from fmfkit.training.state import State
 from fmfkit.typing import Reals
 
 
@@ -48,12 +48,11 @@ def embed_both(problem: Problem, state: State) -> tuple[Reals, Reals]:
     return U, V
 
 
-def embed_mean(problem: Problem, mean: Mean, threads: int) -> tuple[Reals, Reals]:
+def embed_mean(problem: Problem, P: Reals, Q: Reals, threads: int) -> tuple[Reals, Reals]:
     """Return the embeddings of the mean of samples, which may have other dimensions than the problem."""
-    biases = problem.query_bias, problem.target_bias
-    rank = mean.P.shape[1] - problem.query_bias
+    biases, rank = (problem.query_bias, problem.target_bias), P.shape[1] - problem.query_bias
     X, Z = problem.X.by_row, problem.Z.by_row
-    return embed_rows(X, mean.P, rank, biases, 0, threads), embed_rows(Z, mean.Q, rank, biases, 1, threads)
+    return embed_rows(X, P, rank, biases, 0, threads), embed_rows(Z, Q, rank, biases, 1, threads)
 
 
 def embed_rows(features: FeatureRows, W: Reals, rank: int, biases: Sequence[bool], which: int, threads: int) -> Reals:

@@ -133,8 +133,9 @@ def model_parts(model: Any) -> tuple[dict[str, Any], Arrays]:
         about["pairs"] = model.observed.pairs
         arrays |= {"observed.X": model.observed.X, "observed.Z": model.observed.Z}
     if model.state.mean is not None:
-        about["mean"] = {"samples": model.state.mean.samples, "loss": model.state.mean.loss}
-        arrays |= {"last.P": model.state.P, "last.Q": model.state.Q}
+        mean = model.state.mean.joined()
+        about["mean"] = {"samples": mean.samples, "loss": mean.loss}
+        arrays |= {"P": mean.P, "Q": mean.Q, "last.P": model.state.P, "last.Q": model.state.Q}
     for name, features in (("X", model.X), ("Z", model.Z)):
         about[name] = [(block, part.start, part.stop) for block, part in features.blocks.items()]
         held = {field: getattr(features, field) for field in ROW_ARRAYS}
@@ -199,8 +200,10 @@ def checked_parts(section: Section, path: Any, loss: Loss | None, threads: int |
         if about.get("mean") is not None:
             if any(a.shape[0] != b.shape[0] or a.dtype != b.dtype for a, b in zip(last, (P, Q), strict=True)):
                 raise ValueError("the last sample does not fit the mean")
-            mean = Mean(P=P, Q=Q, samples=int(about["mean"]["samples"]), loss=float(about["mean"]["loss"]))
+            samples, average = int(about["mean"]["samples"]), float(about["mean"]["loss"])
+            mean = Mean(P=P, Q=Q, rank=rank, samples=samples, loss=average)
             state = attrs.evolve(state, P=last[0], Q=last[1], mean=mean)
+            P, Q = mean.parameters()
         observed = _observed(about, arrays) if strengths is not None else None
         rest = {"offset": about["offset"], "stopped": about["stopped"]}
     except (KeyError, IndexError, TypeError, ValueError) as error:

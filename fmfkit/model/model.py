@@ -67,9 +67,9 @@ class Model:
         embeddings: tuple[Reals, Reals] | None = None,
     ) -> Model:
         """Make the model that a state stands for; ``embeddings`` are those of the state, where they are known."""
-        P, Q = (state.P, state.Q) if state.mean is None else (state.mean.P, state.mean.Q)
+        P, Q = (state.P, state.Q) if state.mean is None else state.mean.parameters()
         if state.mean is not None:
-            embeddings = scoring.embed_mean(problem, state.mean, state.threads)
+            embeddings = scoring.embed_mean(problem, P, Q, state.threads)
         U, V = scoring.embed_both(problem, state) if embeddings is None else embeddings
         return cls(
             P=P,

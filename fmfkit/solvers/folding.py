@@ -1,16 +1,20 @@
 """The mean of many models as one model.
 
 The mean of the score matrices of samples has a rank as large as all of theirs together, but few of its dimensions
-matter. With Ū = X P̄ the mean so far and U = X P the next sample, both sides' embeddings stand side by side,
-[(1 - a) Ū, a U] and [V̄, V]. The best approximation of their product with a given number of dimensions comes from a
-singular value decomposition, and is linear in P̄ and P: it is a model like any other, for new instances too.
+matter. With the samples' embeddings side by side, [U_1, U_2, ...] and [V_1, V_2, ...], the best approximation of their
+product with a given number of dimensions comes from a singular value decomposition, and is linear in the parameters:
+it is a model like any other, for new instances too.
 """
 
 from __future__ import annotations
 
+import functools
+from concurrent.futures import ThreadPoolExecutor
+
 import attrs
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController
 
 from fmfkit.typing import Reals
 
@@ -29,36 +33,30 @@ class Sides:
     V: Reals
 
 
-def fold(mean: Sides, sample: Sides, share: float, weights: tuple[Reals, Reals], rank: int) -> tuple[Reals, Reals]:
-    """Return P and Q of (1 - share) · mean + share · sample, with ``rank`` dimensions at most.
+@functools.cache
+def _linear_algebra() -> ThreadpoolController:
+    return ThreadpoolController()
 
-    Instances count by their weights.
+
+def fold(model: Sides, weights: tuple[Reals, Reals], rank: int, threads: int = 1) -> tuple[Reals, Reals]:
+    """Return P and Q of the model's best approximation with ``rank`` dimensions at most.
+
+    Instances count by their weights. Each side has a thread of its own, linear algebra none beside: its bits would
+    depend on their number, and it keeps processors waiting.
     """
-    scaled = attrs.evolve(mean, P=(1 - share) * mean.P, U=(1 - share) * mean.U)
-    added = attrs.evolve(sample, P=share * sample.P, U=share * sample.U)
-    half_u, back_u = _roots(_gram(scaled.U, added.U, weights[0]))
-    half_v, back_v = _roots(_gram(scaled.V, added.V, weights[1]))
-    A, s, B = np.linalg.svd(half_u @ half_v.T, full_matrices=False)
-    kept, root = min(rank, len(s)), np.sqrt(s[:rank])
-    to_P, to_Q = back_u @ (A[:, :kept] * root), back_v @ (B[:kept].T * root)
-    return _mapped(scaled.P, added.P, to_P), _mapped(scaled.Q, added.Q, to_Q)
+    with _linear_algebra().limit(limits=1, user_api="blas"), ThreadPoolExecutor(min(threads, 2)) as sides:
+        (half_u, back_u), (half_v, back_v) = sides.map(_roots, (model.U, model.V), weights)
+        A, s, B = np.linalg.svd(half_u @ half_v.T, full_matrices=False)
+        root = np.sqrt(s[:rank])
+        to_P, to_Q = back_u @ (A[:, :rank] * root), back_v @ (B[:rank].T * root)
+        P, Q = sides.map(np.matmul, (model.P, model.Q), (to_P.astype(model.P.dtype), to_Q.astype(model.Q.dtype)))
+        return P, Q
 
 
-def _gram(mean: Reals, sample: Reals, weight: Reals) -> Array:
-    """Return UᵀU of both side by side, rows counting by their weights."""
-    heavy_mean, heavy_sample = mean * weight[:, None], sample * weight[:, None]
-    across = heavy_mean.T @ sample
-    return np.block([[heavy_mean.T @ mean, across], [across.T, heavy_sample.T @ sample]]).astype(np.float64)
-
-
-def _mapped(mean: Reals, sample: Reals, by: Array) -> Reals:
-    narrow = by.astype(mean.dtype)
-    return np.asarray(mean @ narrow[: mean.shape[1]] + sample @ narrow[mean.shape[1] :])
-
-
-def _roots(gram: Array) -> tuple[Array, Array]:
-    """Return R with RᵀR = gram, and its inverse from the right, where there is one."""
-    values, vectors = np.linalg.eigh(gram)
+def _roots(embedding: Reals, weight: Reals) -> tuple[Array, Array]:
+    """Return R with RᵀR = UᵀU, rows counting by their weights, and its inverse from the right, where there is one."""
+    heavy = embedding * np.sqrt(weight)[:, None]
+    values, vectors = np.linalg.eigh((heavy.T @ heavy).astype(np.float64))
     kept = values > LEAST * max(float(values[-1]), np.finfo(np.float64).tiny)
     root = np.sqrt(values[kept])
     return root[:, None] * vectors[:, kept].T, vectors[:, kept] / root

@@ -20,11 +20,13 @@ from fmfkit.solvers.descent import Workspace
 from fmfkit.solvers.folding import Sides, fold
 from fmfkit.solvers.panel import Panel
 from fmfkit.training.records import RoundReport
-from fmfkit.training.state import Mean, State
+from fmfkit.training.state import Mean, Parameters, State
 from fmfkit.typing import Reals
 
 FOLDED = 4
-"""The mean of the samples has at most so many times the dimensions of a sample."""
+"""The mean of the samples has at most so many times the dimensions of a sample,"""
+TOGETHER = 4
+"""once those that were added are folded into it, so many at a time."""
 MOST_DIRECTIONS = 50
 """Of a draw: it ends before, but for systems that no number would do for."""
 
@@ -136,7 +138,9 @@ class Gibbs(Panel):
         rng = np.random.default_rng([state.seed, 6, state.round])
         state.strengths = _drawn(problem.strengths, problem, state, rng)
         embeddings = within.query.embedding, within.target.embedding
-        state.mean = _with_sample(problem, state, embeddings, loss)
+        state.mean = _with_sample(state.mean, (state.P, state.Q), problem.rank, loss)
+        if state.mean.samples % TOGETHER == 0 or state.mean.samples == self.samples:
+            state.mean = _folded(problem, state.mean, state.threads)
         return RoundReport(loss=None if problem.loss.augments else loss, embeddings=embeddings)
 
     def _draw(self, problem: Problem, state: State, workspace: Workspace) -> float:
@@ -179,28 +183,27 @@ def _drawn(strengths: Strengths, problem: Problem, state: State, rng: np.random.
     return attrs.evolve(strengths, query=query, target=target)
 
 
-def _with_sample(problem: Problem, state: State, embeddings: tuple[Reals, Reals], loss: float) -> Mean:
-    """Return the mean of all samples, with that of the state."""
-    before, rank = state.mean, problem.rank
-    if before is None:
-        return Mean(P=state.P.copy(), Q=state.Q.copy(), samples=1, loss=loss)
-    share, wide = 1 / (before.samples + 1), before.P.shape[1] - problem.query_bias
-    U, V = scoring.embed_mean(problem, before, state.threads)
-    mean = Sides(before.P[:, :wide], before.Q[:, :wide], U[:, :wide], V[:, :wide])
-    sample = Sides(state.P[:, :rank], state.Q[:, :rank], embeddings[0][:, :rank], embeddings[1][:, :rank])
+def _with_sample(mean: Mean | None, sample: Parameters, rank: int, loss: float) -> Mean:
+    """Return the mean with one sample more."""
+    P, Q = (W.copy() for W in sample)
+    if mean is None:
+        return Mean(P=P, Q=Q, rank=rank, samples=1, loss=loss)
+    samples, added = mean.samples + 1, (*mean.added, (P, Q))
+    return attrs.evolve(mean, samples=samples, added=added, loss=mean.loss + (loss - mean.loss) / samples)
+
+
+def _folded(problem: Problem, mean: Mean, threads: int) -> Mean:
+    """Return the mean with as many dimensions as it may have, and nothing added."""
+    whole, most = mean.joined(), FOLDED * problem.rank
+    if whole.rank <= most:
+        return whole
+    wide = whole.rank
+    U, V = scoring.embed_mean(problem, whole.P, whole.Q, threads)
     weights = [(side.pairs.totals + 1).astype(problem.dtype) for side in problem.sides]  # those without pairs a little
-    P, Q = fold(mean, sample, share, (weights[0], weights[1]), FOLDED * rank)
-    loss = before.loss + share * (loss - before.loss)
-    return Mean(
-        P=_with_bias(P, before.P[:, wide:], state.P[:, rank:], share),
-        Q=_with_bias(Q, before.Q[:, wide:], state.Q[:, rank:], share),
-        samples=before.samples + 1,
-        loss=loss,
-    )
-
-
-def _with_bias(factors: Reals, mean: Reals, sample: Reals, share: float) -> Reals:
-    return np.ascontiguousarray(np.concatenate([factors, mean + share * (sample - mean)], axis=1), factors.dtype)
+    sides = Sides(whole.P[:, :wide], whole.Q[:, :wide], U[:, :wide], V[:, :wide])
+    P, Q = fold(sides, (weights[0], weights[1]), most, threads)
+    joined = (np.concatenate([W, before[:, wide:]], axis=1) for W, before in ((P, whole.P), (Q, whole.Q)))
+    return attrs.evolve(whole, P=next(joined), Q=next(joined), rank=P.shape[1])
 
 
 __all__ = ["Gibbs"]

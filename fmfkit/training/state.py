@@ -16,17 +16,53 @@ from fmfkit.problem.problem import Problem
 from fmfkit.training.records import RoundRecord
 from fmfkit.typing import Reals, SideName
 
+Parameters = tuple[Reals, Reals]
+"""P and Q."""
+
 
 @attrs.frozen(eq=False, kw_only=True)
 class Mean:
-    """The mean of samples, as one model."""
+    """The mean of samples, as one model: of more dimensions than a sample, because those of samples stand side by side.
+
+    It is kept as a sum, and divided where it is asked for: nothing is rounded twice.
+    """
 
     P: Reals
     Q: Reals
+    """P Qᵀ is the sum of the samples' scores, but for those in ``added``; biases, in a last column, are summed."""
+    rank: int
+    """The dimensions of ``P`` and ``Q``, biases apart."""
     samples: int
-    """How many there are."""
+    """How many there are, with those in ``added``."""
     loss: float
     """Their weighted loss, on average."""
+    added: tuple[Parameters, ...] = ()
+    """Samples that are not in ``P`` and ``Q`` yet."""
+    kept: tuple[Parameters, ...] = ()
+    """Samples that are kept as they are, where a solver is asked to."""
+
+    def joined(self) -> Mean:
+        """Return the same with nothing in ``added``."""
+        if not self.added:
+            return self
+        P, Q = (self._side_by_side([W[side] for W in ((self.P, self.Q), *self.added)], side) for side in (0, 1))
+        return attrs.evolve(self, P=P, Q=Q, rank=P.shape[1] - self._biases[0], added=())
+
+    def parameters(self) -> Parameters:
+        """Return P and Q of the mean."""
+        whole = self.joined()
+        P, Q = whole.P / whole.P.dtype.type(self.samples), whole.Q.copy()
+        Q[:, whole.rank :] /= Q.dtype.type(self.samples)
+        return P, Q
+
+    @property
+    def _biases(self) -> tuple[int, int]:
+        return self.P.shape[1] - self.rank, self.Q.shape[1] - self.rank
+
+    def _side_by_side(self, parts: list[Reals], side: int) -> Reals:
+        factors = [W[:, : W.shape[1] - self._biases[side]] for W in parts]
+        biases = [W[:, W.shape[1] - self._biases[side] :] for W in parts]
+        return np.concatenate([*factors, sum(biases[1:], start=biases[0])], axis=1)
 
 
 @attrs.define(eq=False, kw_only=True)
@@ -124,4 +160,4 @@ class State:
             self.place = outer
 
 
-__all__ = ["Mean", "State"]
+__all__ = ["Mean", "Parameters", "State"]

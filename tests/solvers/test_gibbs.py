@@ -148,10 +148,10 @@ def test_folding_is_the_best_approximation_of_its_rank():
         U, V = rng.normal(size=(n, rank)), rng.normal(size=(m, rank))
         return Sides(U, V, U, V)
 
-    mean, sample, ones = sides(30, 20, 4), sides(30, 20, 4), (np.ones(30), np.ones(20))
-    exact = 0.75 * mean.U @ mean.V.T + 0.25 * sample.U @ sample.V.T
+    model, ones = sides(30, 20, 8), (np.ones(30), np.ones(20))
+    exact = model.U @ model.V.T
     for rank in (3, 8, 20):
-        P, Q = fold(mean, sample, 0.25, ones, rank)
+        P, Q = fold(model, ones, rank)
         U, s, V = np.linalg.svd(exact)
         best = (U[:, :rank] * s[:rank]) @ V[:rank]
         np.testing.assert_allclose(P @ Q.T, best, atol=1e-9)
