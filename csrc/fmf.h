@@ -99,11 +99,19 @@ typedef struct fmf_draws {
     double noise;               /* what makes the loss the negative logarithm of a likelihood; 0: nothing is drawn */
     uint64_t key;               /* of this update */
     /* where rows share features: */
+    void *own;                  /* (rows, B) what own features will add to U_i, should shared ones not move */
+    /* perturb and solve: */
     double tolerance;           /* how far residuals must fall, as a share of the first */
     int32_t most;               /* directions, at most */
     int32_t *ended;             /* (updates) the direction before which each panel ended; -1 to begin with */
-    void *own;                  /* (rows, B) what own features will add to U_i, should shared ones not move */
     void *shift;                /* (cols, B) by how much the prior's mean is moved */
+    /* by the paper's bound: */
+    int32_t steps;              /* 0: perturb and solve */
+    double tau;                 /* what multiplies each step */
+    const double *chebyshev;    /* (steps, 3) alpha, and the deviations of noise along the matrix and across it */
+    void *conflict;             /* (rows) C_i */
+    void *root;                 /* (rows, B (B + 1) / 2) sqrt(C_i) times the Cholesky factor of A_i, row after row */
+    void *bound;                /* (cols, B (B + 1) / 2) the Cholesky factor of the bound's matrix */
 } fmf_draws;
 
 /* One side of the problem, as an update of its parameters sees it. */

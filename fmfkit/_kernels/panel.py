@@ -11,7 +11,7 @@ from fmfkit._kernels.buffers import Array, Table, pointers, reals
 from fmfkit._kernels.components import PANEL, LossForm
 from fmfkit._kernels.library import kernels, team
 from fmfkit._kernels.plan import Plan, largest_set, without_owned
-from fmfkit._kernels.side import Given, SideUpdate
+from fmfkit._kernels.side import Draws, Given, SideUpdate
 from fmfkit.interfaces import Partition
 from fmfkit.problem.features import Features
 from fmfkit.problem.problem import Problem
@@ -153,16 +153,20 @@ class PanelUpdate(SideUpdate):
         """One for each portion of the shared features, and of the rows."""
         return portions(int(self.side.features.shared.sum())) + portions(self.side.features.rows)
 
-    def draws_table(self) -> Table:
-        """Draws of own features, by how much priors are moved, and when panels ended."""
+    def draws_table(self, draws: Draws) -> Table:
+        """Draws of own features; by how much priors are moved, and when panels ended; or the bound and its roots."""
         dtype, features = self.problem.dtype, self.side.features
-        drawn = {"own": Array((features.rows, PANEL), dtype), "shift": Array((features.cols, PANEL), dtype)}
-        return {**drawn, "ended": Array((self.updates,), np.int32)}
+        own = {"own": Array((features.rows, PANEL), dtype)}
+        if draws.chebyshev is None:
+            shift = Array((features.cols, PANEL), dtype)
+            return {**own, "shift": shift, "ended": Array((self.updates,), np.int32)}
+        root, bound = (Array((count, PANEL * (PANEL + 1) // 2), dtype) for count in (features.rows, features.cols))
+        return {**own, "conflict": Array((features.rows,), dtype), "root": root, "bound": bound}
 
     def round_table(self, plan: Plan) -> Table:
         """Return room for the steps of the largest set."""
         dtype, largest = self.problem.dtype, 0 if self.directions else largest_set(plan.partition)
-        table = {"partial": Array((plan.most_pieces, 2 * PANEL), dtype), "delta": Array((largest, PANEL), dtype)}
+        table = {"partial": Array((plan.most_pieces, SYMMETRIC), dtype), "delta": Array((largest, PANEL), dtype)}
         return table if self.directions else {**table, "feature_sums": Array((largest, 2), np.float64)}
 
     def plan_table(self, partition: Partition | None, threads: int) -> Table:

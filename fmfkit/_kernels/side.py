@@ -29,8 +29,12 @@ class Draws:
 
     key: int
     """What random numbers are made from."""
-    tolerance: float
-    most: int
+    tolerance: float = 0.0
+    most: int = 0
+    """Directions, at most, of solving to the tolerance;"""
+    tau: float = 0.0
+    chebyshev: NDArray[np.float64] | None = None
+    """or steps by the paper's bound: (steps, 3)."""
 
 
 @attrs.frozen(eq=False)
@@ -240,17 +244,21 @@ class SideUpdate(ABC):
             fields |= {"found": doubles(self.found), "portion": doubles(self._sums)}
         return fields
 
-    def draws_table(self) -> Table:
+    def draws_table(self, draws: Draws) -> Table:
         """Return what draws take beside what steps do."""
         return {}
 
     def _draws_fields(self, draws: Draws) -> dict[str, Any]:
         """Return the members of fmf_draws; what it points to is the update's."""
         assert self.problem.strengths is not None
-        self._drawn = _resized(self._drawn, self.draws_table())
+        self._drawn = _resized(self._drawn, self.draws_table(draws))
         if "ended" in self._drawn:
             self._drawn["ended"].fill(-1)
-        asked = {"noise": self.problem.strengths.noise, **attrs.asdict(draws)}
+        asked: dict[str, Any] = {"noise": self.problem.strengths.noise, "key": draws.key}
+        if draws.chebyshev is None:
+            asked |= {"tolerance": draws.tolerance, "most": draws.most}
+        else:
+            asked |= {"tau": draws.tau, "steps": len(draws.chebyshev), "chebyshev": doubles(draws.chebyshev)}
         return {**asked, **pointers(self._drawn, self.problem.dtype, frozenset())}
 
     def _raise_errors(self) -> None:

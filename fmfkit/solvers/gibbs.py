@@ -16,6 +16,7 @@ from fmfkit.losses import Square
 from fmfkit.problem.learnt import SideStrengths, Strengths
 from fmfkit.problem.objective import LearntPenalty
 from fmfkit.problem.problem import Problem
+from fmfkit.solvers.chebyshev import Steps
 from fmfkit.solvers.descent import Workspace
 from fmfkit.solvers.folding import Sides, fold
 from fmfkit.solvers.panel import Panel
@@ -29,6 +30,8 @@ TOGETHER = 4
 """once those that were added are folded into it, so many at a time."""
 MOST_DIRECTIONS = 50
 """Of a draw: it ends before, but for systems that no number would do for."""
+LEAST_EIGENVALUE = 0.02
+"""Of the posterior's precision, as a share of the paper's bound: what is less is forgotten more slowly."""
 
 
 def _samples(given: Any) -> int:
@@ -78,7 +81,7 @@ class Latent:
 def _of_probit(problem: Problem) -> Strengths:
     """Return the strengths of a problem for numbers that deviate from their scores by 1."""
     assert problem.strengths is not None
-    return attrs.evolve(_certain(problem.strengths), noise=0.5, curvature=2.0)
+    return attrs.evolve(certain(problem.strengths), noise=0.5, curvature=2.0)
 
 
 @attrs.frozen(kw_only=True)
@@ -99,6 +102,9 @@ class Gibbs(Panel):
     """How many samples are wanted: a fit that is not told its number of rounds has as many, after those that learn."""
     tolerance: float = attrs.field(default=0.05, converter=float, validator=[validators.gt(0), validators.lt(1)])
     """How exactly the draws of shared features solve their system: its residual, as a share of the first."""
+    exact: bool = attrs.field(default=False, validator=validators.instance_of(bool))
+    """Draw shared features by the paper's bound: whatever the tolerance, the posterior is left as it is. Then a draw
+    keeps about ``tolerance`` of the one before. It takes several times as long."""
 
     @property
     def rounds(self) -> int:
@@ -130,7 +136,7 @@ class Gibbs(Panel):
             return super().round(problem, state, workspace)
         assert problem.strengths is not None
         assert isinstance(workspace, SamplerWorkspace)
-        drawn, within = problem.with_strengths(_certain(problem.strengths)), cast(Workspace, workspace)
+        drawn, within = problem.with_strengths(certain(problem.strengths)), cast(Workspace, workspace)
         if problem.loss.augments:
             workspace.latent = workspace.latent or Latent.of(self, problem, state)
             drawn, within = workspace.latent.drawn(problem, state)
@@ -148,16 +154,19 @@ class Gibbs(Panel):
         loss = None
         for mine in workspace.sides:
             mine.take_strengths(problem)
-            draws = Draws(self._key(state, mine), self.tolerance, MOST_DIRECTIONS)
-            loss = self._turn(state, workspace, mine, draws=draws)
+            loss = self._turn(state, workspace, mine, draws=self._draws(state, mine))
         return self._score(state, workspace, workspace.query) if loss is None else loss
 
-    def _key(self, state: State, mine: SideUpdate) -> int:
+    def _draws(self, state: State, mine: SideUpdate) -> Draws:
         sequence = np.random.SeedSequence([state.seed, 5, state.round, mine.side.name == "target"])
-        return int(sequence.generate_state(1, np.uint64)[0])
+        key = int(sequence.generate_state(1, np.uint64)[0])
+        if not self.exact:
+            return Draws(key, tolerance=self.tolerance, most=MOST_DIRECTIONS)
+        steps = Steps.of(LEAST_EIGENVALUE, self.tolerance)
+        return Draws(key, tau=steps.tau, chebyshev=steps.rows)
 
 
-def _certain(strengths: Strengths) -> Strengths:
+def certain(strengths: Strengths) -> Strengths:
     """Return strengths without uncertainty: samples are what they are."""
 
     def side(given: SideStrengths) -> SideStrengths:

@@ -6,11 +6,13 @@ import pytest
 from problems import Case, large
 
 from fmfkit import FMF, Dataset, LearntPenalty, Model, Problem, State, fit, solvers
-from fmfkit._kernels.side import Draws
 from fmfkit.errors import IncompatibleError
-from fmfkit.solvers import Gibbs, Panel, reference
+from fmfkit.solvers import Gibbs, reference
+from fmfkit.solvers.chebyshev import Steps
 from fmfkit.solvers.folding import Sides, fold
+from fmfkit.solvers.gibbs import certain
 
+DRAWS = 200
 CASES = {
     "ids only": Case(rank=3, plain=True),
     "features and ids": Case(rank=3, pairs=60),
@@ -31,18 +33,51 @@ def test_draws_of_one_side_given_the_other_have_the_mean_and_covariance_of_the_p
     # one panel of dimensions is drawn at once: without a bias, the whole side
     case = attrs.evolve(case, rank=min(case.rank, 8))
     problem, state = held(case, query_bias=False, target_bias=False)
-    sampler, draws = Gibbs(tolerance=1e-7), 200
-    P = np.array(
-        [fit(problem, solver=sampler, rounds=1, init=attrs.evolve(state, seed=n)).state.P.ravel() for n in range(draws)]
-    )
+    assert_drawn_from_the_posterior(draws(problem, state, Gibbs(tolerance=1e-7), [state.P] * DRAWS), problem, state)
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+@pytest.mark.parametrize("tolerance", [0.9, 0.05])
+def test_exact_steps_of_any_number_leave_the_posterior_as_it_is(case, tolerance):
+    case = attrs.evolve(case, rank=min(case.rank, 8))
+    problem, state = held(case, query_bias=False, target_bias=False)
+    drawn = draws(problem, state, Gibbs(tolerance=1e-7), [state.P] * DRAWS)  # from the posterior: so must the next be
+    P = draws(problem, state, Gibbs(exact=True, tolerance=tolerance), drawn)
+    assert_drawn_from_the_posterior(P, problem, state)
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+def test_many_exact_steps_forget_where_they_began(case):
+    case = attrs.evolve(case, rank=min(case.rank, 8))
+    problem, state = held(case, query_bias=False, target_bias=False)
+    P = draws(problem, state, Gibbs(exact=True, tolerance=1e-12), [state.P + 3.0] * DRAWS)
+    assert_drawn_from_the_posterior(P, problem, state)
+
+
+def draws(problem, state, solver, starts):
+    """Draw P given Q, from each of the starts."""
+    drawn, state = [], state.copy_for(problem, threads=1)
+    problem = problem.with_strengths(certain(state.strengths))
+    workspace = solver.prepare(problem, state)
+    mine = workspace.query
+    mine.take_strengths(problem)
+    for seed, start in enumerate(starts):
+        state.P[...], state.seed, workspace.scored = start, 1000 * len(starts) + seed, None
+        mine.embed(state.P, 1)
+        solver._turn(state, workspace, mine, draws=solver._draws(state, mine))
+        drawn.append(state.P.copy())
+    return drawn
+
+
+def assert_drawn_from_the_posterior(P, problem, state):
     mean, precision = posterior_of_P(problem.with_strengths(state.strengths), state)
-    white = (P - mean) @ np.linalg.cholesky(precision)  # of variance 1, all independent
+    white = (np.reshape(P, (len(P), -1)) - mean) @ np.linalg.cholesky(precision)  # of variance 1, all independent
     count = white.size
     assert abs(white.mean() * np.sqrt(count)) < 5
     assert abs(np.mean(white**2) - 1) < 5 * np.sqrt(2 / count)
-    assert np.abs(white.mean(axis=0)).max() < 5 / np.sqrt(draws)
-    covariance = white.T @ white / draws - np.eye(white.shape[1])
-    assert np.abs(covariance).max() < 6 / np.sqrt(draws)
+    assert np.abs(white.mean(axis=0)).max() < 5 / np.sqrt(len(P))
+    covariance = white.T @ white / len(P) - np.eye(white.shape[1])
+    assert np.abs(covariance).max() < 6 / np.sqrt(len(P))
 
 
 def posterior_of_P(problem, state):
@@ -59,7 +94,8 @@ def posterior_of_P(problem, state):
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
-def test_parameters_drawn_in_turn_with_y_are_distributed_as_the_prior(case):
+@pytest.mark.parametrize("solver", [Gibbs(tolerance=1e-6), Gibbs(exact=True)], ids=["solved", "exact"])
+def test_parameters_drawn_in_turn_with_y_are_distributed_as_the_prior(case, solver):
     """Geweke's joint test: whatever y is drawn from the model, parameters given y are on average those of the prior."""
     factors, biases, c, sweeps = 2.0, 5.0, 1.5, 2000
     problem = case.build(penalty=LearntPenalty(rounds=1), offset=0.0)
@@ -71,7 +107,7 @@ def test_parameters_drawn_in_turn_with_y_are_distributed_as_the_prior(case):
     strengths = problem.strengths
     sides = {"query": fixed(strengths.query), "target": fixed(strengths.target)}
     problem = problem.with_strengths(attrs.evolve(strengths, **sides, noise=c / 2, rounds=1))
-    rng, state, solver = np.random.default_rng(0), State.initial(problem, seed=0, scale=0.7), Panel()
+    rng, state = np.random.default_rng(0), State.initial(problem, seed=0, scale=0.7)
     workspace = solver.prepare(problem, state)
     pairs = problem.query.pairs
     i = np.repeat(np.arange(pairs.rows, dtype=np.int32), np.diff(pairs.ptr))
@@ -80,8 +116,8 @@ def test_parameters_drawn_in_turn_with_y_are_distributed_as_the_prior(case):
     squares = [np.zeros(W.shape) for W in (state.P, state.Q)]
     for _ in range(sweeps):
         for mine in workspace.sides:
-            draws = Draws(key=int(rng.integers(2**63)), tolerance=1e-6, most=100)
-            solver._turn(state, workspace, mine, draws=draws)
+            solver._turn(state, workspace, mine, draws=solver._draws(state, mine))
+        state.round += 1
         score = Model.of(problem, state).score(i, pairs.other)
         pairs.y[...] = score + rng.normal(size=len(score)) / np.sqrt(c * weight)
         problem.target.pairs.y[...] = pairs.y[by_target]
@@ -93,6 +129,21 @@ def test_parameters_drawn_in_turn_with_y_are_distributed_as_the_prior(case):
         np.testing.assert_allclose(ratio.mean(axis=0), 1, atol=0.15)
 
 
+@pytest.mark.parametrize("least", [0.5, 0.02, 1e-4])
+def test_exact_steps_as_a_linear_map_leave_the_covariance_alone(least):
+    rng = np.random.default_rng(0)
+    X, prior = rng.normal(size=(9, 6)), np.diag(rng.random(6) + 0.01)
+    A, bound = X.T @ X + prior, np.diag((np.abs(X) * np.abs(X).sum(axis=1, keepdims=True)).sum(axis=0)) + prior
+    covariance, inverse, one = np.linalg.inv(A), np.linalg.inv(bound), np.eye(6)
+    both, steps = np.tile(covariance, (2, 2)), Steps.of(least, 1e-3)  # of w, and of w before
+    for alpha, along, across in steps.rows:
+        moved = np.block([[alpha * (one - steps.tau * inverse @ A), (1 - alpha) * one], [one, 0 * one]])
+        noise = alpha**2 * steps.tau**2 * inverse @ (along**2 * A + across**2 * (bound - A)) @ inverse
+        both = moved @ both @ moved.T
+        both[:6, :6] += noise
+        np.testing.assert_allclose(both[:6, :6], covariance, rtol=0, atol=1e-12 * covariance.max())
+
+
 def test_rows_whose_pairs_say_nothing_are_drawn_from_the_prior():
     # targets that nobody but one query knows have no embedding yet: what shared features see of it is rounding alone
     X = {"id": np.eye(6), "shared": np.ones((6, 2))}
@@ -101,15 +152,17 @@ def test_rows_whose_pairs_say_nothing_are_drawn_from_the_prior():
     )
     state = fit(problem, rounds=1).state
     state.Q[...] = 0
-    draws = [fit(problem, solver="gibbs", rounds=1, init=attrs.evolve(state, seed=n)).state.P for n in range(300)]
-    assert np.isfinite(draws).all()
+    options = {"solver": "gibbs", "rounds": 1, "threads": 1}
+    drawn = [fit(problem, init=attrs.evolve(state, seed=n), **options).state.P for n in range(300)]
+    assert np.isfinite(drawn).all()
     precision = state.strengths.query.factors[problem.X.group]
-    np.testing.assert_allclose(np.mean(np.square(draws), axis=0)[:, :3] * precision, 1, atol=0.45)
+    np.testing.assert_allclose(np.mean(np.square(drawn), axis=0)[:, :3] * precision, 1, atol=0.45)
 
 
-def test_the_number_of_threads_changes_no_bit():
+@pytest.mark.parametrize("solver", [Gibbs(), Gibbs(exact=True)], ids=["solved", "exact"])
+def test_the_number_of_threads_changes_no_bit(solver):
     problem = large().replace(penalty=LearntPenalty(rounds=1))
-    one, two, four = (fit(problem, solver="gibbs", rounds=3, threads=threads) for threads in (1, 2, 4))
+    one, two, four = (fit(problem, solver=solver, rounds=3, threads=threads) for threads in (1, 2, 4))
     for other in (two, four):
         np.testing.assert_array_equal(one.P, other.P)
         np.testing.assert_array_equal(one.state.Q, other.state.Q)

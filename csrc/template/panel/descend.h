@@ -13,7 +13,8 @@ static void panel_program(fmf_worker *me, void *context) {
         fmf_phase(me, side->pairs.chunks, panel_pass, NULL, &o);
         if (o.scratch->directions) {
             o.sets.set = 0;
-            if (side->draws.noise > 0) draw_together(me, &o);
+            if (side->draws.steps) draw_exactly(me, &o);
+            else if (side->draws.noise > 0) draw_together(me, &o);
             else step_together(me, &o);
             if (side->spread.found) measure(me, &o);
             continue;

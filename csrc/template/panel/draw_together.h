@@ -34,14 +34,12 @@ ALWAYS_INLINE void integrate_own(const own_parts *own, const triangle *t, int64_
     }
 }
 
-/* What shared features see of some rows: own features integrated out, and noise added.  Own features are drawn as if shared ones
-   did not move. */
-ALWAYS_INLINE void perturb_rows_of(const panel *o, int64_t size, const four_rows *r) {
-    const double scale = 1 / sqrt(o->side->draws.noise);
+/* What shared features see of some rows: own features integrated out, and noise of this deviation added.  Own features are drawn
+   as if shared ones did not move.  t factors the new A. */
+ALWAYS_INLINE void see_rows(const panel *o, int64_t size, const four_rows *r, double deviation, triangle *t) {
     four_sums sums;
     own_parts own;
     small seen;
-    triangle t;
     four g[PANEL], e[PANEL], change[PANEL];
     for (int f = 0; f < FOUR; f++) {
         sums.G[f] = row_of(o->scratch->G, r->row[f]);
@@ -50,13 +48,13 @@ ALWAYS_INLINE void perturb_rows_of(const panel *o, int64_t size, const four_rows
     own_of(o, size, r, &own);
     unfold_four(sums.A, seen);
     for (int l = 0; l < size; l++) g[l] = load_four(sums.G, l);
-    factor_own(&own, size, seen, &t);
-    own_changes(o, size, r, &own, &t, g, change);
-    integrate_own(&own, &t, size, seen, g);
-    factor(seen, size, NULL, &t);
-    normals(stream_of(o, FOR_ROWS), numbers_of(r->row), e);
-    for (int k = 0; k < size; k++) {
-        for (int l = 0; l <= k; l++) g[k] += scale * t.L[k][l] * e[l];
+    factor_own(&own, size, seen, t);
+    own_changes(o, size, r, &own, t, g, change);
+    integrate_own(&own, t, size, seen, g);
+    factor(seen, size, NULL, t);
+    if (deviation > 0) normals(stream_of(o, FOR_ROWS), numbers_of(r->row), e);
+    for (int k = 0; deviation > 0 && k < size; k++) {
+        for (int l = 0; l <= k; l++) g[k] += deviation * t->L[k][l] * e[l];
     }
     for (int f = 0; f < r->count; f++) {
         REAL *G = row_of(o->scratch->G, r->row[f]), *A = matrix_of(o->scratch->A, r->row[f]);
@@ -72,8 +70,10 @@ ALWAYS_INLINE void perturb_rows_of(const panel *o, int64_t size, const four_rows
 }
 
 static void perturb_rows(const panel *o, const four_rows *r) {
-    if (o->size == PANEL) perturb_rows_of(o, PANEL, r);
-    else perturb_rows_of(o, o->size, r);
+    const double deviation = 1 / sqrt(o->side->draws.noise);
+    triangle t;
+    if (o->size == PANEL) see_rows(o, PANEL, r, deviation, &t);
+    else see_rows(o, o->size, r, deviation, &t);
 }
 
 /* Parameters of some features as if the prior's mean were 0: they are moved back afterwards. */
@@ -111,14 +111,13 @@ static void perturb(void *context, int64_t p, int thread) {
     }
 }
 
-/* Row i: the last step, and its own feature, given the shared ones. */
-static void settle_row(const panel *o, int64_t i) {
+/* The own feature of row i, given the shared ones. */
+static void settle_own(const panel *o, int64_t i) {
     const int64_t s = o->side->features.own[i];
-    REAL *move = row_of(o->scratch->move, i), change[PANEL];
-    move_row(o, i, (REAL)o->found->length);
     if (s < 0) return;
     const REAL x = ((const REAL *)o->side->features.own_value)[i], l2 = l2_of(o, s) / (x * x), *growth = panel_growth(o, s);
     const REAL *drawn = row_of(o->side->draws.own, i);
+    REAL *move = row_of(o->scratch->move, i), change[PANEL];
     pstore(change, times(matrix_of(o->scratch->A, i), pload(move)));
     for (int l = 0; l < o->size; l++) change[l] = drawn[l] - change[l] / (l2 * growth[l]);
     change_own(o, i, change, move);
@@ -140,7 +139,10 @@ static void settle_draws(void *context, int64_t p, int thread) {
         return;
     }
     const range some = portion(o->side->features.rows, FMF_PORTION, p - features);
-    for (int64_t i = some.from; i < some.to; i++) settle_row(o, i);
+    for (int64_t i = some.from; i < some.to; i++) {
+        move_row(o, i, (REAL)o->found->length);
+        settle_own(o, i);
+    }
 }
 
 /* All that a panel does where parameters are drawn. */
