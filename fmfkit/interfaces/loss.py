@@ -5,6 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+
 from fmfkit.typing import Reals
 
 if TYPE_CHECKING:
@@ -58,6 +60,12 @@ class Loss(ABC):
         """Return the loss with parameters of its own that suit the scores of all pairs no worse: called between rounds
         where ``learns``. Without scores a problem is being built: it may find out what y there are."""
         return self
+
+    def drawn(self, score: Reals, y: Reals, rng: np.random.Generator) -> Loss:
+        """Return the loss with parameters of its own drawn from their posterior, given the scores of all pairs, or by a
+        step that leaves it as it is: called between the rounds of a sampler where it both ``learns`` and ``augments``.
+        """
+        return self.learnt(score, y, None)
 
     def augmented(self, score: Reals, y: Reals, uniform: Reals) -> Reals:
         """Return, for each pair, a number z that lies behind y: drawn from N(score, 1), given y, by a number that is

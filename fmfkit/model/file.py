@@ -134,7 +134,10 @@ def model_parts(model: Any) -> tuple[dict[str, Any], Arrays]:
         arrays |= {"observed.X": model.observed.X, "observed.Z": model.observed.Z}
     if model.state.mean is not None:
         mean = model.state.mean.joined()
-        about["mean"] = {"samples": mean.samples, "loss": mean.loss}
+        about["mean"] = {"samples": mean.samples, "loss": mean.loss, "skipped": mean.skipped, "kept": len(mean.kept)}
+        arrays |= {
+            f"kept.{n}.{name}": W for n, kept in enumerate(mean.kept) for name, W in zip("PQ", kept, strict=True)
+        }
         arrays |= {"P": mean.P, "Q": mean.Q, "last.P": model.state.P, "last.Q": model.state.Q}
     for name, features in (("X", model.X), ("Z", model.Z)):
         about[name] = [(block, part.start, part.stop) for block, part in features.blocks.items()]
@@ -178,6 +181,18 @@ def _strengths(about: dict[str, Any], arrays: Arrays, P: Any, Q: Any, rank: int)
     return Strengths(sides["query"], sides["target"], **numbers, rounds=int(given["rounds"]))
 
 
+def _mean(about: dict[str, Any], arrays: Arrays, last: tuple[Any, Any]) -> Mean:
+    """Return the mean of samples that a file holds; refuse samples that do not belong to it."""
+    given, P, Q = about["mean"], arrays["P"], arrays["Q"]
+    if any(a.shape[0] != b.shape[0] or a.dtype != b.dtype for a, b in zip(last, (P, Q), strict=True)):
+        raise ValueError("the last sample does not fit the mean")
+    kept = tuple((arrays[f"kept.{n}.P"], arrays[f"kept.{n}.Q"]) for n in range(given["kept"]))
+    if any(a.shape != b.shape or a.dtype != b.dtype for one in kept for a, b in zip(one, last, strict=True)):
+        raise ValueError("a sample that was kept does not fit the last one")
+    samples, skipped = int(given["samples"]), int(given["skipped"])
+    return Mean(P=P, Q=Q, rank=about["rank"], samples=samples, loss=float(given["loss"]), skipped=skipped, kept=kept)
+
+
 ROW_ARRAYS = ("row_ptr", "row_index", "row_value", "row_scale", "own", "own_value")
 """The arrays of ``FeatureRows``."""
 
@@ -198,10 +213,7 @@ def checked_parts(section: Section, path: Any, loss: Loss | None, threads: int |
         kept = {"seed": about["seed"], "round": about["round"], "strengths": strengths}
         state = State(P=P, Q=Q, threads=resolve_threads(threads), **kept)
         if about.get("mean") is not None:
-            if any(a.shape[0] != b.shape[0] or a.dtype != b.dtype for a, b in zip(last, (P, Q), strict=True)):
-                raise ValueError("the last sample does not fit the mean")
-            samples, average = int(about["mean"]["samples"]), float(about["mean"]["loss"])
-            mean = Mean(P=P, Q=Q, rank=rank, samples=samples, loss=average)
+            mean = _mean(about, arrays, last)
             state = attrs.evolve(state, P=last[0], Q=last[1], mean=mean)
             P, Q = mean.parameters()
         observed = _observed(about, arrays) if strengths is not None else None
@@ -212,6 +224,7 @@ def checked_parts(section: Section, path: Any, loss: Loss | None, threads: int |
         made = description.create(about["loss"], str(path)) if loss is None else loss
     except LookupError as error:
         raise ModelFileError(str(error)) from None
+    state = attrs.evolve(state, loss=made if made.learns else None)
     parts = {"P": P, "Q": Q, "rank": rank, "loss": made, "history": history, "state": state, "observed": observed}
     return {**parts, **features, **rest}
 

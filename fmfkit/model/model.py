@@ -101,6 +101,21 @@ class Model:
         return self.P.shape[1] > self.rank, self.Q.shape[1] > self.rank
 
     @property
+    def samples(self) -> tuple[Model, ...]:
+        """The samples that a sampler was asked to keep, each a model of its own; none by default."""
+        mean = self.state.mean
+        return () if mean is None else tuple(self._sample(P, Q) for P, Q in mean.kept)
+
+    def _sample(self, P: Reals, Q: Reals) -> Model:
+        rank, threads = P.shape[1] - self.biases[0], self.state.threads
+        embeddings = (
+            scoring.embed_rows(features, W, rank, self.biases, side, threads)
+            for side, (features, W) in enumerate(((self.X, P), (self.Z, Q)))
+        )
+        state = attrs.evolve(self.state, P=P, Q=Q, mean=None)
+        return attrs.evolve(self, P=P, Q=Q, rank=rank, state=state, queries=next(embeddings), targets=next(embeddings))
+
+    @property
     def query_embedding(self) -> Reals:
         """U, one row of ``rank`` numbers per query, without the bias."""
         return self._queries[:, : self.rank]

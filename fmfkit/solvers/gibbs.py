@@ -10,6 +10,7 @@ from attrs import validators
 from numpy.typing import NDArray
 
 from fmfkit._kernels import scoring
+from fmfkit._kernels.buffers import table_bytes
 from fmfkit._kernels.side import Draws, SideUpdate
 from fmfkit.arguments import frozen, whole
 from fmfkit.losses import Square
@@ -36,6 +37,14 @@ LEAST_EIGENVALUE = 0.02
 
 def _samples(given: Any) -> int:
     return whole("samples", given, least=1)
+
+
+def _burn_in(given: Any) -> int:
+    return whole("burn_in", given, least=0)
+
+
+def _keep(given: Any) -> int:
+    return whole("keep", given, least=0)
 
 
 @attrs.define(eq=False)
@@ -100,6 +109,10 @@ class Gibbs(Panel):
     sampler: ClassVar[bool] = True
     samples: int = attrs.field(default=80, converter=_samples)
     """How many samples are wanted: a fit that is not told its number of rounds has as many, after those that learn."""
+    burn_in: int = attrs.field(default=0, converter=_burn_in)
+    """How many samples are drawn before those: they do not count."""
+    keep: int = attrs.field(default=0, converter=_keep)
+    """How many samples, spread evenly, are kept beside their mean: ``model.samples``."""
     tolerance: float = attrs.field(default=0.05, converter=float, validator=[validators.gt(0), validators.lt(1)])
     """How exactly the draws of shared features solve their system: its residual, as a share of the first."""
     exact: bool = attrs.field(default=False, validator=validators.instance_of(bool))
@@ -109,7 +122,7 @@ class Gibbs(Panel):
     @property
     def rounds(self) -> int:
         """The rounds of a fit that is not told how many."""
-        return LearntPenalty().rounds + self.samples
+        return LearntPenalty().rounds + self.burn_in + self.samples
 
     def refusals(self, problem: Problem) -> list[str]:
         """Refuse losses that it cannot sample for, and strengths that are given."""
@@ -124,6 +137,22 @@ class Gibbs(Panel):
         if penalty.shrink != 1 or penalty.spread != 1 or penalty.strengths:
             reasons.append("it draws the strengths: shrink, spread and strengths would be ignored")
         return reasons
+
+    def workspace_bytes(self, problem: Problem, threads: int) -> int:
+        """Return the bytes of what steps, draws and the mean of the samples need."""
+        tables = (update.draws_table(self._draws(0)) for update in self._updates(problem))
+        drawn = sum(table_bytes(table) for table in tables)
+        return super().workspace_bytes(problem, threads) + drawn + self._mean_bytes(problem)
+
+    def _mean_bytes(self, problem: Problem) -> int:
+        """Return the bytes of the mean, of the samples added to it, and of folding them into it."""
+        features, rows = problem.X.cols + problem.Z.cols, problem.X.rows + problem.Z.rows
+        wide = FOLDED + TOGETHER  # the mean and what is added, apart and then side by side
+        folding = max(2 * wide * rows, wide * rows + 2 * FOLDED * features)  # their embeddings twice, or the new mean
+        square = 8 * (wide * problem.rank) ** 2  # of which linear algebra has about ten
+        return (
+            2 * wide * features + folding + self.keep * features
+        ) * problem.rank * problem.dtype.itemsize + 10 * square
 
     def prepare(self, problem: Problem, state: State) -> SamplerWorkspace:
         """Allocate buffers and embed both sides."""
@@ -144,7 +173,7 @@ class Gibbs(Panel):
         rng = np.random.default_rng([state.seed, 6, state.round])
         state.strengths = _drawn(problem.strengths, problem, state, rng)
         embeddings = within.query.embedding, within.target.embedding
-        state.mean = _with_sample(state.mean, (state.P, state.Q), problem.rank, loss)
+        state.mean = self._with_sample(state, problem.rank, loss)
         if state.mean.samples % TOGETHER == 0 or state.mean.samples == self.samples:
             state.mean = _folded(problem, state.mean, state.threads)
         return RoundReport(loss=None if problem.loss.augments else loss, embeddings=embeddings)
@@ -154,12 +183,30 @@ class Gibbs(Panel):
         loss = None
         for mine in workspace.sides:
             mine.take_strengths(problem)
-            loss = self._turn(state, workspace, mine, draws=self._draws(state, mine))
+            loss = self._turn(state, workspace, mine, draws=self._draws(self._key(state, mine)))
         return self._score(state, workspace, workspace.query) if loss is None else loss
 
-    def _draws(self, state: State, mine: SideUpdate) -> Draws:
+    def _with_sample(self, state: State, rank: int, loss: float) -> Mean:
+        """Return the mean with one sample more."""
+        sample, mean = (state.P.copy(), state.Q.copy()), state.mean
+        if mean is None or mean.skipped < self.burn_in:
+            skipped = 0 if mean is None else mean.skipped + 1
+            first = Mean(P=sample[0], Q=sample[1], rank=rank, samples=1, loss=loss, skipped=skipped)
+            return attrs.evolve(first, kept=self._kept(first, sample))
+        more = attrs.evolve(mean, samples=mean.samples + 1, added=(*mean.added, sample))
+        average = mean.loss + (loss - mean.loss) / more.samples
+        return attrs.evolve(more, loss=average, kept=self._kept(more, sample))
+
+    def _kept(self, mean: Mean, sample: Parameters) -> tuple[Parameters, ...]:
+        """Return the samples that are kept, the last of the mean's among them if its turn has come."""
+        turn = mean.samples * self.keep // self.samples > (mean.samples - 1) * self.keep // self.samples
+        return (*mean.kept, sample)[-self.keep :] if turn else mean.kept
+
+    def _key(self, state: State, mine: SideUpdate) -> int:
         sequence = np.random.SeedSequence([state.seed, 5, state.round, mine.side.name == "target"])
-        key = int(sequence.generate_state(1, np.uint64)[0])
+        return int(sequence.generate_state(1, np.uint64)[0])
+
+    def _draws(self, key: int) -> Draws:
         if not self.exact:
             return Draws(key, tolerance=self.tolerance, most=MOST_DIRECTIONS)
         steps = Steps.of(LEAST_EIGENVALUE, self.tolerance)
@@ -190,15 +237,6 @@ def _drawn(strengths: Strengths, problem: Problem, state: State, rng: np.random.
     query = side(strengths.query, state.P, problem.X.blocks)
     target = side(strengths.target, state.Q, problem.Z.blocks)
     return attrs.evolve(strengths, query=query, target=target)
-
-
-def _with_sample(mean: Mean | None, sample: Parameters, rank: int, loss: float) -> Mean:
-    """Return the mean with one sample more."""
-    P, Q = (W.copy() for W in sample)
-    if mean is None:
-        return Mean(P=P, Q=Q, rank=rank, samples=1, loss=loss)
-    samples, added = mean.samples + 1, (*mean.added, (P, Q))
-    return attrs.evolve(mean, samples=samples, added=added, loss=mean.loss + (loss - mean.loss) / samples)
 
 
 def _folded(problem: Problem, mean: Mean, threads: int) -> Mean:

@@ -69,6 +69,8 @@ def fit(
     if problem.strengths is not None:
         problem = problem.with_strengths(state.strengths or problem.strengths)
         state.strengths = problem.strengths
+    if state.loss is not None and type(state.loss) is type(problem.loss):
+        problem = problem.with_loss(state.loss)
     if state.solver != chosen:
         state.solver, state.turns = chosen, {}
     return _Fit(problem, chosen, state, listed, rounds).run()
@@ -97,7 +99,8 @@ class _Fit:
         while self.state.round < self.last and stopped is None:
             began = time.perf_counter()
             if self.problem.loss.learns and self.state.round:
-                self.problem = _with_learnt_loss(self.problem, self.state)
+                self.problem = _with_learnt_loss(self.solver, self.problem, self.state)
+                self.state.loss = self.problem.loss
                 workspace = self.solver.prepare(self.problem, self.state)
             learns = self.problem.learns
             report = self.solver.round(self.problem, self.state, workspace)
@@ -150,12 +153,16 @@ def _initial_state(problem: Problem, init: State | Model | float | None, seed: i
     return State.initial(problem, seed=seed, threads=threads, scale=float(init))
 
 
-def _with_learnt_loss(problem: Problem, state: State) -> Problem:
-    """Return the problem with a loss whose own parameters suit the scores of all pairs."""
-    pairs, embeddings = problem.query.pairs, scoring.embed_both(problem, state)
-    score = scoring.pair_scores(pairs.row_of, pairs.other, *embeddings, problem.offset, state.threads)
+def _with_learnt_loss(solver: Solver, problem: Problem, state: State) -> Problem:
+    """Return the problem with a loss whose own parameters suit the scores of all pairs, or are drawn given them."""
+    pairs, embeddings, loss = problem.query.pairs, scoring.embed_both(problem, state), problem.loss
+    score = frozen(scoring.pair_scores(pairs.row_of, pairs.other, *embeddings, problem.offset, state.threads))
+    if solver.sampler and not problem.learns:
+        return problem.with_loss(
+            loss.drawn(score, frozen(pairs.y), np.random.default_rng([state.seed, 8, state.round]))
+        )
     weight = None if pairs.weight is None else frozen(pairs.weight)
-    return problem.with_loss(problem.loss.learnt(frozen(score), frozen(pairs.y), weight))
+    return problem.with_loss(loss.learnt(score, frozen(pairs.y), weight))
 
 
 def _record(problem: Problem, state: State, report: RoundReport, seconds: float) -> RoundRecord:

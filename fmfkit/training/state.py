@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from fmfkit.interfaces import Solver
+from fmfkit.interfaces import Loss, Solver
 from fmfkit.problem.features import Features
 from fmfkit.problem.learnt import Strengths, start_scales
 from fmfkit.problem.problem import Problem
@@ -36,6 +36,8 @@ class Mean:
     """How many there are, with those in ``added``."""
     loss: float
     """Their weighted loss, on average."""
+    skipped: int = 0
+    """How many came before that do not count."""
     added: tuple[Parameters, ...] = ()
     """Samples that are not in ``P`` and ``Q`` yet."""
     kept: tuple[Parameters, ...] = ()
@@ -81,6 +83,8 @@ class State:
     """The record of the last round: composed solvers look at it."""
     strengths: Strengths | None = None
     """What was learnt of the strengths, where a problem's are."""
+    loss: Loss | None = None
+    """The loss, where it has learnt parameters of its own."""
     mean: Mean | None = None
     """The mean of a sampler's samples so far: the model is then this, and ``P`` and ``Q`` are the last sample."""
     turns: dict[tuple[int, ...], tuple[int, int]] = attrs.field(factory=dict)

@@ -64,7 +64,7 @@ def draws(problem, state, solver, starts):
     for seed, start in enumerate(starts):
         state.P[...], state.seed, workspace.scored = start, 1000 * len(starts) + seed, None
         mine.embed(state.P, 1)
-        solver._turn(state, workspace, mine, draws=solver._draws(state, mine))
+        solver._turn(state, workspace, mine, draws=solver._draws(solver._key(state, mine)))
         drawn.append(state.P.copy())
     return drawn
 
@@ -116,7 +116,7 @@ def test_parameters_drawn_in_turn_with_y_are_distributed_as_the_prior(case, solv
     squares = [np.zeros(W.shape) for W in (state.P, state.Q)]
     for _ in range(sweeps):
         for mine in workspace.sides:
-            solver._turn(state, workspace, mine, draws=solver._draws(state, mine))
+            solver._turn(state, workspace, mine, draws=solver._draws(solver._key(state, mine)))
         state.round += 1
         score = Model.of(problem, state).score(i, pairs.other)
         pairs.y[...] = score + rng.normal(size=len(score)) / np.sqrt(c * weight)
@@ -194,6 +194,33 @@ def test_the_model_is_the_mean_of_the_samples():
     assert new.targets.shape == (2, 3)
 
 
+def test_samples_of_a_burn_in_do_not_count():
+    problem = Case(rank=2).build(penalty=LearntPenalty(rounds=2))
+    samples, rows = [], np.arange(4)
+
+    def after(event):
+        samples.append(Model.of(problem, attrs.evolve(event.state, mean=None)).score(rows, rows))
+
+    model = fit(problem, solver=Gibbs(burn_in=3), rounds=7, callbacks=after)
+    assert model.state.mean.samples == 2
+    mean = np.mean(samples[6:], axis=0)
+    np.testing.assert_allclose(model.score(rows, rows), mean, atol=1e-6)
+
+
+def test_samples_are_kept_on_request_in_files_too(tmp_path):
+    problem = Case(rank=3, dtype="float32").build(penalty=LearntPenalty(rounds=1))
+    solver = Gibbs(samples=6, keep=3)
+    model = fit(problem, solver=solver, rounds=7)
+    fit(problem, solver=solver, rounds=3).save(tmp_path / "early")
+    resumed = fit(problem, solver=solver, rounds=4, init=Model.load(tmp_path / "early"))
+    rows = np.arange(4)
+    assert len(model.samples) == 3
+    assert fit(problem, solver="gibbs", rounds=3).samples == ()
+    for one, other in zip(model.samples, resumed.samples, strict=True):
+        np.testing.assert_array_equal(one.score(rows, rows), other.score(rows, rows))
+    np.testing.assert_array_equal(model.samples[-1].P, model.state.P)
+
+
 def test_folding_is_the_best_approximation_of_its_rank():
     rng = np.random.default_rng(0)
 
@@ -242,7 +269,9 @@ def test_what_it_cannot_sample_is_refused(changes, message):
         fit(problem, solver="gibbs")
 
 
-@pytest.mark.parametrize("options", [{"samples": 0}, {"tolerance": 0}, {"tolerance": 1.0}])
+@pytest.mark.parametrize(
+    "options", [{"samples": 0}, {"burn_in": -1}, {"keep": -1}, {"tolerance": 0}, {"tolerance": 1.0}]
+)
 def test_senseless_options_are_refused(options):
     with pytest.raises(ValueError, match=next(iter(options))):
         solvers.Gibbs(**options)

@@ -7,7 +7,7 @@ import pytest
 from numpy_plugins import NumpyLogistic, PseudoHuber
 from problems import Case
 
-from fmfkit import fit, solvers
+from fmfkit import LearntPenalty, fit, solvers
 from fmfkit._kernels.components import PYTHON_CHUNK
 
 CASES = {
@@ -46,6 +46,19 @@ def test_a_fit_takes_what_is_promised(case, solver):
 def test_a_fit_takes_what_is_promised_by_every_solver(solver, l1, dtype):
     case = Case(queries=1000, targets=300, pairs=40_000, query_features=30, rank=12, l1=l1, dtype=dtype)
     assert_takes_what_is_promised(case.build(), solver)
+
+
+@pytest.mark.parametrize("solver", [solvers.Gibbs(), solvers.Gibbs(exact=True, keep=5)], ids=repr)
+@pytest.mark.parametrize("case", ["plain", "even"])
+def test_a_sampler_takes_no_more_than_is_promised(case, solver):
+    problem = CASES[case].build(penalty=LearntPenalty(rounds=1))
+    fit(problem, solver=solver, rounds=2, threads=2)
+    tracemalloc.start()
+    fit(problem, solver=solver, rounds=9, threads=2)  # eight samples: a mean and as many as are added to it
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    promised = problem.memory(solver, threads=2)
+    assert 0.7 * (promised.model + promised.work) < peak < 1.05 * (promised.model + promised.work)
 
 
 @pytest.mark.parametrize("solver", SOLVERS[:3], ids=repr)

@@ -145,11 +145,18 @@ class Ordered(Loss):
     def _suits_better(self, other: Ordered | None, score: Reals, y: Reals, weight: Array) -> bool:
         if other is None:
             return False
-        before, after = (float(np.sum(weight * one._pieces(*one._around(score, y)).log)) for one in (self, other))
-        return after >= before
+        return other._log_likelihood(score, y, weight) >= self._log_likelihood(score, y, weight)
+
+    def _log_likelihood(self, score: Reals, y: Reals, weight: Array) -> float:
+        return float(np.sum(weight * self._pieces(*self._around(score, y)).log))
 
     def _newton(self, score: Reals, y: Reals, weight: Array) -> Array:
         """Return Newton's step of all cut points: the loss is convex in them together."""
+        slope, hessian = self._slopes(score, y, weight)
+        return np.asarray(-np.linalg.solve(hessian, slope))
+
+    def _slopes(self, score: Reals, y: Reals, weight: Array) -> tuple[Array, Array]:
+        """Return the loss's first and second derivatives by the cut points."""
         count, place = len(self.cuts), self._place(y)
         found = self._pieces(*self._around(score, y))
         slope, curve = np.zeros(count + 2), np.zeros(count + 2)
@@ -159,7 +166,25 @@ class Ordered(Loss):
         np.add.at(curve, place, weight * (found.low**2 + found.low_slope))
         across = np.bincount(place, weights=weight * found.low * found.high, minlength=count + 1)[1:-1]
         hessian = np.diag(curve[1:-1]) - np.diag(across, 1) - np.diag(across, -1)
-        return np.asarray(-np.linalg.solve(hessian + 1e-9 * (1 + np.trace(hessian)) * np.eye(count), slope[1:-1]))
+        return slope[1:-1], hessian + 1e-9 * (1 + np.trace(hessian)) * np.eye(count)
+
+    def drawn(self, score: Reals, y: Reals, rng: np.random.Generator) -> Ordered:
+        """Take a step of Metropolis and Hastings: cut points are proposed from a normal distribution around the best
+        ones, as wide as the loss says, whatever they are now."""
+        ones = np.ones(len(y))
+        best = self.learnt(score, y, None)
+        root = np.linalg.cholesky(best._slopes(score, y, ones)[1])
+        proposed = best._moved(np.linalg.solve(root.T, rng.standard_normal(len(self.cuts))))
+        chance = rng.random()
+        if proposed is None:
+            return self
+
+        def excess(cuts: Ordered) -> float:
+            """Return the posterior's logarithm less that of the proposal."""
+            off = root.T @ (np.array(cuts.cuts) - np.array(best.cuts))
+            return float(cuts._log_likelihood(score, y, ones) + 0.5 * off @ off)
+
+        return proposed if np.log(chance) < excess(proposed) - excess(self) else self
 
     def _for(self, y: Reals, weight: Reals | None) -> Ordered:
         """Return the loss for classes that it does not know, with cut points as if all scores were 0."""

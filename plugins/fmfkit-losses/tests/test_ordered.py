@@ -140,3 +140,30 @@ def test_stars_are_sampled_by_the_ordered_probit():
     sampled = FMF(rank=2, loss="ordered_probit", solver="gibbs").fit(train)
     assert sampled.model.state.mean.samples == 80
     assert sampled.evaluate(test)["mae"] < 0.8 * FMF(rank=2, l2=1e4).fit(train).evaluate(test)["mae"]
+
+
+def test_cut_points_are_drawn_from_their_posterior():
+    """Of one cut point the posterior is known on a grid."""
+    rng = np.random.default_rng(0)
+    score, y = rng.normal(size=12), np.array([1.0, 2.0] * 6)
+    loss, drawn = OrderedProbit(classes=(1, 2), cuts=(0.4,)), []
+    for _ in range(4000):
+        loss = loss.drawn(score, y, rng)
+        drawn.append(loss.cuts[0])
+    grid = np.linspace(-4, 4, 801)
+    log = np.array([-OrderedProbit(classes=(1, 2), cuts=(cut,)).value(score, y).sum() for cut in grid])
+    density = np.exp(log - log.max()) / np.exp(log - log.max()).sum()
+    mean = density @ grid
+    deviation = np.sqrt(density @ (grid - mean) ** 2)
+    assert np.mean(drawn) == pytest.approx(mean, abs=0.08 * deviation)
+    assert np.std(drawn) == pytest.approx(deviation, rel=0.08)
+
+
+def test_sampling_of_stars_goes_on_from_a_file_as_if_it_had_not_stopped(tmp_path):
+    i, j, y = planted(pairs=600)
+    problem = Problem.from_coo(i, j, y, rank=2, loss="ordered_probit", penalty=LearntPenalty(rounds=2))
+    whole = fit(problem, solver="gibbs", rounds=7)
+    fit(problem, solver="gibbs", rounds=4).save(tmp_path / "model")
+    resumed = fit(problem, solver="gibbs", rounds=3, init=Model.load(tmp_path / "model"))
+    assert whole.loss == resumed.loss
+    np.testing.assert_array_equal(whole.P, resumed.P)
