@@ -13,17 +13,16 @@ from fmfkit import FMF
 from fmfkit.search import start
 
 
-def test_the_penalty_of_ratings_means_about_the_same_whatever_its_scale(npz, task_of, monkeypatch):
+def test_what_is_searched_for_ratings_multiplies_learnt_strengths(npz, task_of, monkeypatch):
     given = []
     monkeypatch.setattr(fmfkit, "FMF", lambda **options: given.append(options) or FMF(**options))
     task, judge = task_of(npz())
     peer = fmfkit.Fmfkit()
     settings = start(peer.knobs(task))
-    for scale in ("observations", "uniform"):
-        peer.train(task, settings | {"scale": scale}, Watch(judge).note)
-    assert given[0]["l2"] == settings["l2"]
-    assert given[1]["l2"] == pytest.approx(settings["l2"] * len(task.data) / max(task.data.shape))
-    assert [options["scale"] for options in given] == ["observations", "uniform"]
+    assert settings == {"shrink": 1.0, "spread": 1.0}
+    peer.train(task, settings | {"shrink": 2.0}, Watch(judge).note)
+    assert given[0]["shrink"] == 2.0
+    assert "l2" not in given[0]
 
 
 @pytest.mark.filterwarnings("ignore")  # of the systems' own

@@ -33,7 +33,9 @@ class FmfkitModel:
 FEATURES = "features"
 """What the strengths of all blocks that describe instances are multiplied by."""
 SPLITS: dict[SideName | None, Split | None] = {None: None, "query": "cold-query", "target": "cold-target"}
-SETTINGS = ("balance", "bias_l2", "cells", "growth", "scale")
+LEARNT = ("shrink", "spread")
+"""What multiplies strengths that are learnt."""
+SETTINGS = ("l2", "balance", "cells", *LEARNT)
 """What the search finds under the name that ``FMF`` has for it."""
 
 
@@ -43,21 +45,15 @@ class Fmfkit(Peer):
     takes_features = True
 
     def knobs(self, task: Task) -> Knobs:
-        """Return the penalty, and for ranking the weight of all cells, and the balance; where ``FMF`` begins."""
+        """Return what multiplies learnt strengths; for ranking the penalty, the weight of all cells, the balance."""
+        if not task.ranking:
+            return {name: Number(1.0, stride=1.5) for name in LEARNT}  # as FMF.tune searches
         strengths: dict[str, Number | Choice] = {
-            f"{side}.{name}": Number(start, stride=3.0 if task.ranking else None)
+            f"{side}.{name}": Number(start, stride=3.0)
             for side, blocks in core.strengths_of(_without_new_ids(task)).items()
             for name, start in blocks.items()
             if len(blocks) > 1
         }
-        if not task.ranking:
-            ratings: dict[str, Number | Choice] = {
-                "l2": Number(0.5),
-                "bias_l2": Number(5.0),
-                "scale": Choice(("observations", "uniform")),
-                "growth": Choice((0.0, 0.5, 1.0)),
-            }
-            return ratings | strengths
         ranking: dict[str, Number | Choice] = {"l2": Number(0.5, stride=2.0)}  # where FMF begins too
         if len(core.described(_without_new_ids(task))) > 1:
             ranking[FEATURES] = Number(1.0, stride=4.0)
@@ -71,7 +67,6 @@ class Fmfkit(Peer):
             rounds=task.rounds,
             threads=task.threads,
             seed=task.seed,
-            l2=_l2(task, settings),
             strengths=_strengths(task, settings),
             **{name: value for name, value in settings.items() if name in SETTINGS},
         )
@@ -119,12 +114,6 @@ def _strengths(task: Task, settings: Settings) -> dict[str, float]:
     found = {name: value for name, value in settings.items() if "." in name}
     described = core.described(_without_new_ids(task)) if FEATURES in settings else []
     return found | {name: found[name] * settings[FEATURES] for name in described}
-
-
-def _l2(task: Task, settings: Settings) -> float:
-    """Return the penalty of the factors. For ratings, it is searched per observation, whatever its scale."""
-    uniform = settings.get("scale") == "uniform"
-    return float(settings["l2"] * (task.pairs_of_each if uniform else 1.0))
 
 
 def _without_new_ids(task: Task) -> Dataset:
