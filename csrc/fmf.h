@@ -208,6 +208,11 @@ typedef struct fmf_panel {
     /* set after set only: */
     void *delta;                /* (largest set, B) steps of a set's features */
     void *eta;                  /* (cols) the paper's eta without lambda */
+    void *x;                    /* (largest set times B, or rows) for a plugin's T: gradients, */
+    void *y;                    /*   curvatures, */
+    void *w;                    /*   parameters, */
+    void *strength;             /*   strengths; */
+    void *d;                    /*   its steps */
 } fmf_panel;
 
 /* What an update by panels needs where every feature is some row's own. */

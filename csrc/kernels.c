@@ -62,6 +62,7 @@ enum {
 #include "template/panel/measure.h"
 #include "template/panel/draw_together.h"
 #include "template/panel/draw_exact.h"
+#include "template/panel/asked.h"
 #include "template/panel/panel_sets.h"
 #include "template/panel/descend.h"
 

@@ -18,6 +18,9 @@ static inline const REAL *growth_of(const fmf_penalty *penalty, int64_t s) {
     return (const REAL *)penalty->growth + (penalty->group ? penalty->group[s] * penalty->growth_room : 0);
 }
 
+/* Whether it is nothing but a sum of squares: steps may then be scaled along any direction. */
+static inline int is_smooth(const fmf_penalty *penalty) { return !penalty->native && !(penalty->l1 > 0); }
+
 /* T of n parameters, by the functions of a table. */
 static inline void table_T(const fmf_penalty *penalty, const REAL *x, const REAL *y, const REAL *w, const REAL *strength,
                            REAL *d, int64_t n) {

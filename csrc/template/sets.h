@@ -18,6 +18,8 @@ typedef struct set_step {
 
 static inline int64_t set_size(const fmf_plan *plan, int64_t S) { return set_start(plan, S + 1) - set_start(plan, S); }
 
+static inline int64_t set_features_count(const sweep *o) { return o->plan->set_ptr[o->set + 1] - o->plan->set_ptr[o->set]; }
+
 static inline int has_cut(const fmf_plan *plan, int64_t S) {
     return plan->cut[plan->set_ptr[S + 1]] > plan->cut[plan->set_ptr[S]];
 }

@@ -185,9 +185,14 @@ def is_elastic_net(regularizer: Regularizer) -> bool:
     return type(regularizer) is ElasticNet
 
 
-def largest_l1(parts: Iterable[Part]) -> float:
-    """Return the largest l1 of the parts that have an elastic net."""
-    return max((part.regularizer.l1 for part in parts if isinstance(part.regularizer, ElasticNet)), default=0.0)
+def is_smooth(regularizer: Regularizer) -> bool:
+    """Return whether it is a sum of squares, which can be minimised along any direction."""
+    return type(regularizer) is ElasticNet and regularizer.l1 == 0
+
+
+def is_in_python(regularizer: Regularizer) -> bool:
+    """Return whether C must call Python for it."""
+    return not is_elastic_net(regularizer) and regularizer.native is None
 
 
 @attrs.frozen(eq=False)

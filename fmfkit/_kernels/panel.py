@@ -1,4 +1,4 @@
-"""Updates of one side by panels of latent dimensions, where the penalty is the elastic net."""
+"""Updates of one side by panels of latent dimensions."""
 
 from __future__ import annotations
 
@@ -167,7 +167,15 @@ class PanelUpdate(SideUpdate):
         """Return room for the steps of the largest set."""
         dtype, largest = self.problem.dtype, 0 if self.directions else largest_set(plan.partition)
         table = {"partial": Array((plan.most_pieces, SYMMETRIC), dtype), "delta": Array((largest, PANEL), dtype)}
-        return table if self.directions else {**table, "feature_sums": Array((largest, 2), np.float64)}
+        if self.directions:
+            return table
+        asked = max(largest * PANEL, self.side.features.rows) if self.has_tables else 0
+        names = ("x", "y", "w", "strength", "d")
+        return {
+            **table,
+            "feature_sums": Array((largest, 2), np.float64),
+            **dict.fromkeys(names, Array((asked,), dtype)),
+        }
 
     def plan_table(self, partition: Partition | None, threads: int) -> Table:
         """Return what laying out the sets takes."""

@@ -10,8 +10,7 @@ from typing import ClassVar
 
 import attrs
 
-from fmfkit._kernels.components import LossForm, is_elastic_net, largest_l1
-from fmfkit._kernels.dimension import DimensionUpdate
+from fmfkit._kernels.components import LossForm, is_in_python, is_smooth
 from fmfkit._kernels.panel import PanelUpdate, RowsUpdate
 from fmfkit._kernels.side import SideUpdate
 from fmfkit.arguments import whole
@@ -32,8 +31,7 @@ class Panel(CoordinateDescent):
 
     A feature that is a row's own solves its 8 x 8 problem. The features that rows share move all together,
     ``directions`` times, along conjugate directions of the bound; or, if a ``scheduler`` is given, and always where the
-    penalty has l1 > 0, set by set; the default scheduler is then RandomPartition(sets=8). A regularizer other than the
-    elastic net is taken one dimension at a time, as by PL2M.
+    penalty is more than l2, set by set with T; the default scheduler is then RandomPartition(sets=8).
     """
 
     learns_strengths: ClassVar[bool] = True
@@ -50,17 +48,14 @@ class Panel(CoordinateDescent):
 
     def side_update(self, problem: Problem, side: Side, loss: LossForm) -> SideUpdate:
         """Rows by themselves where they share no feature, all together else; or dimension after dimension."""
-        if not all(is_elastic_net(part.regularizer) for part in side.parts):
-            return DimensionUpdate(problem, side, loss, algorithm=3)
-        if not side.features.shared.any() and not loss.in_python:
+        in_python = loss.in_python or any(is_in_python(part.regularizer) for part in side.parts)
+        if not side.features.shared.any() and not in_python:
             return RowsUpdate(problem, side, loss)
-        together = self.scheduler is None and largest_l1(side.parts) == 0
+        together = self.scheduler is None and all(is_smooth(part.regularizer) for part in side.parts)
         return PanelUpdate(problem, side, loss, self.directions if together else 0)
 
     def scheduler_of(self, update: SideUpdate) -> PartitionScheduler | None:
         """Return the scheduler of an update that goes set after set."""
-        if isinstance(update, DimensionUpdate):
-            return self.scheduler or RandomPartition(500)
         if isinstance(update, PanelUpdate) and not update.directions:
             return self.scheduler or RandomPartition(sets=8)
         return None

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from laws import assert_close, assert_never_rises, panel, pl2m, sizes_or_together
-from numpy_plugins import NumpySquare
+from numpy_plugins import NativeLasso, NonNegative, NumpyLasso, NumpyRidge, NumpySquare
 from problems import Case, cases, few, large
 
 from fmfkit import Penalty, Problem, fit, schedulers, solvers
@@ -35,6 +35,47 @@ def test_panels_equal_the_reference_by_panels(case, size, large_rank, directions
     oracle = solvers.Reference(algorithm=3, scheduler=mine.scheduler, panel=8, directions=directions)
     native, expected = (fit(problem, solver=s, rounds=2, threads=2) for s in (mine, oracle))
     assert_close(native, expected, case.dtype)
+
+
+@few
+@given(
+    case=cases(dtype="float64", l2=0.1),
+    size=sizes_or_together,
+    regularizer=st.sampled_from([NumpyRidge(), NonNegative(), NumpyLasso()]),
+    large_rank=st.booleans(),
+)
+def test_panels_equal_the_reference_with_any_regularizer(case, size, regularizer, large_rank):
+    case = attrs.evolve(case, rank=11 if large_rank else 3)
+    problem = case.build(penalty=case.penalty(regularizer))
+    mine = panel(size)
+    oracle = solvers.Reference(algorithm=3, scheduler=mine.scheduler, panel=8)
+    native, expected = (fit(problem, solver=s, rounds=2, threads=2) for s in (mine, oracle))
+    assert_close(native, expected)
+
+
+@few
+@given(case=cases(l2=0.1), size=sizes_or_together, regularizer=st.sampled_from([NumpyLasso(), NativeLasso()]))
+def test_objective_never_rises_by_panels_with_other_regularizers(case, size, regularizer):
+    problem = attrs.evolve(case, rank=9).build(penalty=case.penalty(regularizer))
+    assert_never_rises(fit(problem, solver=panel(size), rounds=4, threads=2), case.dtype)
+
+
+@few
+@given(case=cases(dtype="float64"), size=sizes_or_together)
+def test_a_native_regularizer_is_taken_by_panels_as_the_same_in_numpy(case, size):
+    native, plain = (
+        attrs.evolve(case, rank=9).build(penalty=case.penalty(lasso)) for lasso in (NativeLasso(), NumpyLasso())
+    )
+    assert_close(*(fit(problem, solver=panel(size), rounds=3, threads=2) for problem in (native, plain)))
+
+
+@pytest.mark.parametrize("regularizer", [NumpyLasso(), NativeLasso()], ids=["numpy", "native"])
+def test_threads_do_not_change_a_bit_with_other_regularizers(regularizer):
+    problem = large().replace(penalty=Penalty(regularizer))
+    models = [fit(problem, rounds=2, threads=threads) for threads in (1, 2, 3)]
+    for model in models[1:]:
+        np.testing.assert_array_equal(model.P, models[0].P)
+        np.testing.assert_array_equal(model.Q, models[0].Q)
 
 
 @pytest.mark.parametrize("scheduler", [schedulers.RandomPartition(5), None])

@@ -4,7 +4,7 @@
 static void panel_program(fmf_worker *me, void *context) {
     panel o = *(const panel *)context;
     const fmf_side *side = o.side;
-    const int64_t first = side->bias_slot >= 0 ? -PANEL : 0, rows = portions_of(side->features.rows, FMF_PORTION);
+    const int64_t first = side->bias_slot >= 0 ? -PANEL : 0, rows = side->features.rows;
     eta_measure eta = {&side->features, o.sets.plan, o.scratch->A, ROOM, o.scratch->eta};
     for (int64_t column = first; column < side->rank; column += PANEL) {
         choose_panel(&o, column);
@@ -21,7 +21,7 @@ static void panel_program(fmf_worker *me, void *context) {
         }
         if (column == first) fmf_phase(me, ETA_PARTS, measure_eta, NULL, &eta);
         sweep_sets(me, &o);
-        fmf_phase(me, rows, own_steps, NULL, &o);
+        fmf_phase(me, portions_of(rows, own_portion(&o)), own_steps, NULL, &o);
     }
 }
 

@@ -42,21 +42,22 @@ static inline int solve_row(const REAL *G, const REAL *A, REAL x, const REAL *L,
     return slope == 0 ? curvature == 0 : slope > (REAL)0.5 * curvature && slope < (REAL)2.0 * curvature;
 }
 
-/* Sweeps over the dimensions with T, each from where the one before left it: never raises the bound. */
-static void sweep_row(const REAL *G, const REAL *turned, REAL x, const REAL *l1, const REAL *l2, const REAL *w, int64_t size,
-                      REAL *delta) {
-    enum { SWEEPS = 2 };
-    REAL slope[PANEL], A[PANEL * PANEL];
+enum { SWEEPS = 2 };
+
+/* Sweeps over the dimensions of row i's own feature with T, each from where the one before left it: never raises the bound. */
+static void sweep_row(const panel *o, int64_t i, const REAL *G, const REAL *turned, REAL *move) {
+    const int64_t s = o->side->features.own[i];
+    const REAL x = ((const REAL *)o->side->features.own_value)[i], strength = ((const REAL *)o->penalty->strength)[s];
+    const REAL *growth = panel_growth(o, s);
+    REAL slope[PANEL], A[PANEL * PANEL], *w = parameters_of(o, s);
     unfold(turned, A);
-    for (int k = 0; k < PANEL; k++) {
-        slope[k] = x * G[k];
-        delta[k] = 0;
-    }
+    for (int k = 0; k < PANEL; k++) slope[k] = x * G[k];
     for (int sweeps = 0; sweeps < SWEEPS; sweeps++) {
-        for (int k = 0; k < size; k++) {
-            const REAL d = elastic_net_T(slope[k], x * x * A[k * PANEL + k], w[k] + delta[k], l1[k], l2[k]);
-            delta[k] += d;
+        for (int k = 0; k < o->size; k++) {
+            const REAL d = one_T(o->penalty, slope[k], x * x * A[k * PANEL + k], w[k], strength * growth[k]);
             for (int l = 0; l < PANEL; l++) slope[l] += x * x * A[k * PANEL + l] * d;
+            w[k] += d;
+            move[k] += x * d;
         }
     }
 }
@@ -66,15 +67,13 @@ static inline int own_step(const panel *o, int64_t i, const REAL *G, const REAL 
     const fmf_features *X = &o->side->features;
     const int64_t s = X->own[i];
     if (s < 0) return 0;
-    REAL *w = parameters_of(o, s), delta[PANEL], l1[PANEL], l2[PANEL];
-    const REAL x = ((const REAL *)X->own_value)[i], strength = ((const REAL *)o->penalty->strength)[s];
-    const REAL *growth = panel_growth(o, s);
-    for (int l = 0; l < PANEL; l++) {
-        l1[l] = (REAL)o->penalty->l1 * strength * growth[l];
-        l2[l] = (REAL)o->penalty->l2 * strength * growth[l];
-    }
-    if (l1[0] > 0 || !solve_row(G, A, x, l2, w, o->size, delta)) {
-        sweep_row(G, A, x, l1, l2, w, o->size, delta);
+    REAL delta[PANEL], L[PANEL], *w = parameters_of(o, s);
+    const REAL x = ((const REAL *)X->own_value)[i], *growth = panel_growth(o, s), l2 = l2_of(o, s);
+    const int smooth = !o->penalty->native && !((REAL)o->penalty->l1 * ((const REAL *)o->penalty->strength)[s] * growth[0] > 0);
+    for (int l = 0; l < PANEL; l++) L[l] = l2 * growth[l];
+    if (!smooth || !solve_row(G, A, x, L, w, o->size, delta)) {
+        sweep_row(o, i, G, A, move);
+        return 1;
     }
     for (int l = 0; l < o->size; l++) {
         w[l] += delta[l];

@@ -1,6 +1,6 @@
 /* panel/panel_sets.h -- the step of shared features set after set, as in Algorithm 3: T with the separable bound on the diagonal of
-   A and an exact line search for the whole set; or, with l1 > 0, T with the bound on the rows of |A|, which needs none and
-   leaves exact zeros. */
+   A and an exact line search for the whole set; or, where the penalty is more than squares, T with the bound on the rows of |A|,
+   which needs none and leaves exact zeros. */
 
 static inline void set_column_piece(const panel *o, int64_t s, int64_t skip, REAL *sums) {
     const fmf_features *X = &o->side->features;
@@ -18,8 +18,12 @@ static inline void set_column_piece(const panel *o, int64_t s, int64_t skip, REA
     pstore(sums + PANEL, curvature);
 }
 
-/* A feature's steps, and what its penalty adds to the line search. */
+/* A feature's steps, and what its penalty adds to the line search; or, where T is a plugin's, sums are kept for a batch. */
 static inline void set_settle(const panel *o, int64_t s, int64_t place, const REAL *sums) {
+    if (o->penalty->native) {
+        keep_sums(o, place, sums);
+        return;
+    }
     const REAL *w = parameters_of(o, s), strength = ((const REAL *)o->penalty->strength)[s];
     const REAL *growth = panel_growth(o, s);
     const REAL l1 = (REAL)o->penalty->l1 * strength, l2 = (REAL)o->penalty->l2 * strength;
@@ -55,8 +59,6 @@ static inline void set_fetch(const panel *o, int64_t s) {
 #undef SUMS
 
 static inline int64_t set_runs(const sweep *o) { return o->plan->set_run[o->set + 1] - o->plan->set_run[o->set]; }
-
-static inline int64_t set_features_count(const sweep *o) { return o->plan->set_ptr[o->set + 1] - o->plan->set_ptr[o->set]; }
 
 /* The portions of the rows that a set touches. */
 static int64_t run_portions(const sweep *o) { return portions_of(set_runs(o), FMF_PORTION); }
@@ -100,7 +102,7 @@ static void set_length(void *context) {
     const panel *o = context;
     double slope = 0.0, curvature = 0.0;
     o->found->length = 1.0;
-    if (o->penalty->l1 > 0) return;
+    if (!is_smooth(o->penalty)) return;
     add_portions(o->scratch->row_sums, run_portions(&o->sets), &slope, &curvature);
     add_portions(o->scratch->feature_sums, set_features_count(&o->sets), &slope, &curvature);
     o->found->length = best_length(slope, curvature);
@@ -130,16 +132,23 @@ static void set_move(void *context, int64_t p, int thread) {
 
 static const set_step panel_steps[] = {
     {entry_portions, set_features, set_join_pieces},
+    {asked_portions, ask_set, NULL},
     {run_portions, set_rows, set_length},
     {feature_and_run_portions, set_move, NULL},
     {NULL, NULL, NULL},
 };
 
 /* Rows' own features follow. */
+static int64_t own_portion(const panel *o) { return o->penalty->native ? o->penalty->batch : FMF_PORTION; }
+
 static void own_steps(void *context, int64_t p, int thread) {
     const panel *o = context;
-    const range some = portion(o->side->features.rows, FMF_PORTION, p);
+    const range some = portion(o->side->features.rows, own_portion(o), p);
     (void)thread;
+    if (o->penalty->native) {
+        ask_own(o, some);
+        return;
+    }
     for (int64_t i = some.from; i < some.to; i++) {
         own_step(o, i, row_of(o->scratch->G, i), matrix_of(o->scratch->A, i), row_of(o->scratch->move, i));
     }

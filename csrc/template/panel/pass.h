@@ -84,7 +84,7 @@ static void write_view(const panel *o, int64_t i) {
         view[l] = x * G[l];
         view[PANEL + l] = x * x * A[l];
     }
-    if (o->penalty->l1 > 0) {
+    if (!is_smooth(o->penalty)) {
         REAL full[PANEL * PANEL];
         unfold(A, full);
         for (int l = 0; l < PANEL; l++) {

@@ -6,7 +6,7 @@ the algorithms, ``panels`` and ``spread`` what the default solver adds to them.
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal, cast
+from typing import ClassVar, Literal
 
 import attrs
 import numpy as np
@@ -42,13 +42,12 @@ class Reference(Solver):
     directions: int = attrs.field(default=2, validator=[validators.instance_of(int), validators.ge(1)])
 
     def refusals(self, problem: Problem) -> list[str]:
-        """Refuse other penalties than the elastic net for panels."""
-        nets = all(type(part.regularizer) is ElasticNet for side in problem.sides for part in side.parts)
+        """Refuse to learn strengths without panels, or set by set."""
         if problem.strengths is not None and (self.panel == 1 or self.scheduler is not None):
             return ["strengths are learnt by panels along directions: give panel=8 and scheduler=None"]
         if self.panel == 1:
             return ["without panels a scheduler is needed"] if self.scheduler is None else []
-        return [] if nets else ["with panel > 1 the penalties must be ElasticNets"]
+        return []
 
     def prepare(self, problem: Problem, state: State) -> None:
         """Keep nothing."""
@@ -100,7 +99,8 @@ class Reference(Solver):
         V: Array,
         score: Array,
     ) -> Array:
-        along = self.scheduler is None and all(cast(ElasticNet, part.regularizer).l1 == 0 for part in side.parts)
+        regularizers = [part.regularizer for part in side.parts]
+        along = self.scheduler is None and all(isinstance(net, ElasticNet) and net.l1 == 0 for net in regularizers)
         if along:
             sets = [np.arange(side.features.cols, dtype=np.int32)]
         else:

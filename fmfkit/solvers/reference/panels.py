@@ -7,6 +7,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
+from fmfkit.interfaces import Regularizer
 from fmfkit.problem.features import Features
 from fmfkit.problem.problem import Problem
 from fmfkit.problem.strengths import Side
@@ -30,7 +31,7 @@ def panel_side(
     if side.bias is not None:
         panels.insert(0, (slice(problem.rank, problem.rank + 1), side.bias))
     for K, part in panels:
-        net, strength = cast(ElasticNet, part.regularizer), strengths(part)[:, K if part is side.factors else slice(1)]
+        net, strength = part.regularizer, strengths(part)[:, K if part is side.factors else slice(1)]
         theirs = V[:, K] if part is side.factors else np.ones((len(V), 1))
         v = theirs[pairs.j]
         g, h = derivatives(problem, pairs, score)
@@ -42,7 +43,7 @@ def panel_side(
         moved = np.zeros_like(G)
         for S in [S for S in shared if S.size]:
             if directions:
-                step = panel_directions(net, strength[S], X[:, S], G, A, W[S, K], directions)
+                step = panel_directions(cast(ElasticNet, net), strength[S], X[:, S], G, A, W[S, K], directions)
             else:
                 step = panel_set_step(net, strength[S], X[:, S], G, A, W[S, K])
             W[S, K] += step
@@ -55,7 +56,7 @@ def panel_side(
         score += np.sum(moved[pairs.i] * v, axis=1)
         pairs.cells.move(moved, theirs)
         if side.spread is not None:
-            curvatures = Curvatures(np.einsum("ikk->ik", A), net.l2 * strength)
+            curvatures = Curvatures(np.einsum("ikk->ik", A), cast(ElasticNet, net).l2 * strength)
             found.append(measured(problem, side, own, X, W[:, K], curvatures))
     return as_found(side, found, width)
 
@@ -107,12 +108,14 @@ def panel_directions(
     return step
 
 
-def panel_set_step(net: ElasticNet, strength: Array, X_S: Array, G: Array, A: Array, w: Array) -> Array:
-    """Return a set's steps in a panel: T with the diagonal of A and a line search; with l1, T with the rows of |A|."""
-    C = np.abs(X_S).sum(axis=1)
-    diagonal = np.abs(A).sum(axis=2) if net.l1 > 0 else np.einsum("ikk->ik", A)
-    step = net.T(X_S.T @ G, np.abs(X_S).T @ (C[:, None] * diagonal), w, strength)
-    if net.l1 > 0:
+def panel_set_step(regularizer: Regularizer, strength: Array, X_S: Array, G: Array, A: Array, w: Array) -> Array:
+    """Return a set's steps in a panel: T with the diagonal of A and a line search; T with the rows of |A| where the
+    penalty is more than l2."""
+    C, net = np.abs(X_S).sum(axis=1), _only_squares(regularizer)
+    diagonal = np.abs(A).sum(axis=2) if net is None else np.einsum("ikk->ik", A)
+    x, y = X_S.T @ G, np.abs(X_S).T @ (C[:, None] * diagonal)
+    step = regularizer.T(x.ravel(), y.ravel(), w.ravel(), strength.ravel()).reshape(w.shape)
+    if net is None:
         return np.asarray(step, np.float64)
     u = X_S @ step
     slope = np.sum(G * u) + np.sum(net.l2 * strength * w * step)
@@ -120,13 +123,20 @@ def panel_set_step(net: ElasticNet, strength: Array, X_S: Array, G: Array, A: Ar
     return np.asarray(step * (-slope / curvature if curvature > 0 and slope < 0 else 0.0), np.float64)
 
 
-def panel_own_step(net: ElasticNet, strength: Array, x: float, G: Array, A: Array, w: Array) -> Array:
+def panel_own_step(regularizer: Regularizer, strength: Array, x: float, G: Array, A: Array, w: Array) -> Array:
     """Return the step of a row's own feature: the minimiser of its B x B problem, or two sweeps with T."""
-    if net.l1 == 0 or not strength.any():
+    net = regularizer if isinstance(regularizer, ElasticNet) and not strength.any() else _only_squares(regularizer)
+    if net is not None:
         curvature, slope = x * x * A + np.diag(strength * net.l2), x * G + strength * net.l2 * w
         return np.asarray(np.linalg.lstsq(curvature, -slope)[0], np.float64)
     step = np.zeros_like(G)
     for k in [*range(len(G)), *range(len(G))]:
         x_k, y_k = x * G[k] + x * x * A[k] @ step, x * x * A[k, k]
-        step[k] += net.T(np.array([x_k]), np.array([y_k]), (w + step)[k : k + 1], strength[k])[0]
+        place = (w + step)[k : k + 1]
+        step[k] += regularizer.T(np.array([x_k]), np.array([y_k]), place, strength[k : k + 1])[0]
     return step
+
+
+def _only_squares(regularizer: Regularizer) -> ElasticNet | None:
+    """Return the regularizer if it is an elastic net without l1."""
+    return regularizer if isinstance(regularizer, ElasticNet) and regularizer.l1 == 0 else None
