@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import struct
+
 import attrs
 import numpy as np
 from attrs import validators
+from fmfkit_regularizers._native import ffi, lib
 
 from fmfkit import Regularizer
+from fmfkit.native import NativeRegularizer
 from fmfkit.typing import Reals
 
 
@@ -38,6 +42,12 @@ class MCP(Regularizer):
             reached = x * d + y / 2 * d * d + self.penalty(tried, strength)
         best = np.argmin(reached, axis=0)
         return np.asarray(np.take_along_axis(d, best[None], axis=0)[0], w.dtype)
+
+    @property
+    def native(self) -> NativeRegularizer:
+        """csrc/regularizers.c."""
+        address = int(ffi.cast("uintptr_t", lib.mcp()))
+        return NativeRegularizer(address, params=struct.pack("2d", self.l1, self.gamma), owner=lib)
 
 
 __all__ = ["MCP"]

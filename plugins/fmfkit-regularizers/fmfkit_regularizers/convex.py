@@ -2,12 +2,50 @@
 
 from __future__ import annotations
 
+import struct
+
 import attrs
 import numpy as np
 from attrs import validators
+from fmfkit_regularizers._native import ffi, lib
 
 from fmfkit import Regularizer
+from fmfkit.native import NativeRegularizer
 from fmfkit.typing import Reals
+
+
+@attrs.frozen(kw_only=True)
+class Box(Regularizer):
+    """strength · l2/2 w² for w between ``low`` and ``high``; others are not allowed."""
+
+    low: float = attrs.field(default=-1.0, converter=float)
+    high: float = attrs.field(default=1.0, converter=float)
+    l2: float = attrs.field(default=0.1, converter=float, validator=validators.ge(0))
+
+    def __attrs_post_init__(self) -> None:
+        """Refuse bounds with nothing between them."""
+        if not self.low < self.high:
+            raise ValueError(f"low, high: expected low < high, got {self.low:g} and {self.high:g}")
+
+    def penalty(self, w: Reals, strength: float | Reals = 1.0) -> Reals:
+        """Infinite beyond the bounds."""
+        outside = (w < self.low) | (w > self.high)
+        return np.where(outside, w.dtype.type(np.inf), strength * (self.l2 / 2 * w * w))
+
+    def T(self, x: Reals, y: Reals, w: Reals, strength: float | Reals = 1.0) -> Reals:
+        """The minimum of a parabola, held within the bounds."""
+        slope, curvature = x + strength * self.l2 * w, y + strength * self.l2
+        free = w - slope / np.where(curvature > 0, curvature, 1)
+        down, up = (end if np.isfinite(end) else w for end in (self.low, self.high))
+        still = np.where(slope > 0, down, np.where(slope < 0, up, w))  # without curvature: as far as the slope points
+        d = np.clip(np.where(curvature > 0, free, still), self.low, self.high).astype(w.dtype) - w
+        d = np.where(w + d < self.low, np.nextafter(d, np.inf, dtype=w.dtype), d)  # w + d is rounded
+        return np.where(w + d > self.high, np.nextafter(d, -np.inf, dtype=w.dtype), d)
+
+    @property
+    def native(self) -> NativeRegularizer:
+        """csrc/regularizers.c."""
+        return _bounded(self.low, self.high, 0.0, self.l2)
 
 
 @attrs.frozen(kw_only=True)
@@ -28,5 +66,15 @@ class NonNegative(Regularizer):
         still = np.where(slope > 0, w * 0, w)  # without curvature: down to zero, or nothing pulls
         return np.asarray(np.maximum(np.where(curvature > 0, free, still), 0) - w)
 
+    @property
+    def native(self) -> NativeRegularizer:
+        """csrc/regularizers.c."""
+        return _bounded(0.0, np.inf, self.l1, self.l2)
 
-__all__ = ["NonNegative"]
+
+def _bounded(low: float, high: float, l1: float, l2: float) -> NativeRegularizer:
+    address = int(ffi.cast("uintptr_t", lib.bounded()))
+    return NativeRegularizer(address, params=struct.pack("4d", low, high, l1, l2), owner=lib)
+
+
+__all__ = ["Box", "NonNegative"]

@@ -1,11 +1,21 @@
 import numpy as np
+import pytest
 from fmfkit_regularizers.concave import MCP
-from fmfkit_regularizers.convex import NonNegative
+from fmfkit_regularizers.convex import Box, NonNegative
 
 from fmfkit import Problem, fit, testing
 
 
-@testing.parametrize_with_checks([NonNegative(), NonNegative(l1=0.2, l2=0.0), MCP(), MCP(l1=0.5, gamma=0.5)])
+@testing.parametrize_with_checks(
+    [
+        NonNegative(),
+        NonNegative(l1=0.2, l2=0.0),
+        Box(),
+        Box(low=0.1, high=np.inf, l2=0.0),
+        MCP(),
+        MCP(l1=0.5, gamma=0.5),
+    ]
+)
 def test_conformance(component, check):
     check(component)
 
@@ -29,3 +39,12 @@ def test_the_concave_penalty_leaves_few_parameters_and_does_not_shrink_them():
     assert model.history[-1].nonzero < 0.7
     large = np.abs(model.P[model.P != 0])
     assert np.median(large) > 3 * 0.02
+
+
+def test_parameters_stay_within_their_bounds():
+    model = fit(problem(Box(low=-0.3, high=0.4, l2=0.01)), rounds=20)
+    for W in (model.P, model.Q):
+        assert W.min() >= np.float32(-0.3)
+        assert W.max() <= np.float32(0.4)
+    with pytest.raises(ValueError, match="expected low < high, got 1 and 1"):
+        Box(low=1, high=1)
