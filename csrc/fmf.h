@@ -327,10 +327,21 @@ typedef struct fmf_kernels {
     void (*naive)(const fmf_side *, const fmf_dimension *);
     void (*descend)(const fmf_side *, const fmf_plan *, const fmf_dimension *, int32_t threads);
 
-    /* By panels, on one side whose penalty is the elastic net; the plan has the shared features only. */
+    /* By panels, on one side; the plan has the shared features only. */
     void (*panel_descend)(const fmf_side *, const fmf_plan *, const fmf_panel *, int32_t threads);
     /* The same where every feature is some row's own; makes the embedding too, and returns the weighted loss. */
     double (*panel_rows)(const fmf_side *, const fmf_rows *, int32_t threads);
+
+    /* Parts of an update by panels, for solvers of plugins; a column below 0 is the bias.  G and A from the scores as they are;
+       steps of own features; scores after rows' moves. */
+    void (*panel_sums)(const fmf_side *, const fmf_panel *, int64_t column, int32_t threads);
+    void (*panel_own)(const fmf_side *, const fmf_panel *, int64_t column, int32_t threads);
+    void (*panel_move)(const fmf_side *, const fmf_panel *, int64_t column, int32_t threads);
+    void (*pair_gradients)(const fmf_side *, void *g, void *h, int32_t threads);
+    /* (cols, B) sum_i x_is rows_i, or of x_is^2; (rows, B) sum_s x_is features_s; (rows, B) A_i rows_i. */
+    void (*feature_sums)(const fmf_features *, const void *rows, int32_t squared, void *sums, int32_t threads);
+    void (*row_sums)(const fmf_features *, const void *features, void *sums, int32_t threads);
+    void (*row_products)(const fmf_features *, const void *A, const void *rows, void *products, int32_t threads);
 
     void (*pack_targets)(int64_t targets, const void *embedding, int64_t stride, void *packed, int32_t threads);
     void (*top)(const fmf_top *, int32_t threads);

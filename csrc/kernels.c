@@ -65,6 +65,7 @@ enum {
 #include "template/panel/asked.h"
 #include "template/panel/panel_sets.h"
 #include "template/panel/descend.h"
+#include "template/panel/parts.h"
 
 /* Stochastic gradient descent. */
 #include "template/sgd/row.h"
@@ -84,6 +85,13 @@ const fmf_kernels FMF_TABLE = {
     .descend = descend,
     .panel_descend = panel_descend,
     .panel_rows = panel_rows,
+    .panel_sums = panel_sums,
+    .panel_own = panel_own,
+    .panel_move = panel_move,
+    .pair_gradients = pair_gradients,
+    .feature_sums = feature_sums,
+    .row_sums = row_sums,
+    .row_products = row_products,
     .pack_targets = pack_targets,
     .top = top,
     .sgd_grouped = sgd_grouped,

@@ -46,6 +46,7 @@ _MODULES = {
     "evaluation": "fmfkit.recommend.evaluation",
     "data": "fmfkit.data",
     "errors": "fmfkit.errors",
+    "kernels": "fmfkit.kernels",
     "losses": "fmfkit.losses",
     "metrics": "fmfkit.metrics",
     "native": "fmfkit.native",

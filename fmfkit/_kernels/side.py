@@ -149,11 +149,15 @@ class SideUpdate(ABC):
         if self._values:
             self.side = attrs.evolve(self.side, features=self.side.features.with_values())
         self.embedding = new_embedding(self.problem, self.side)
-        if self.side.cells is not None:
-            self._cells = SideCells(self.problem, self.side, stride(self.problem), self.wide)
+        self.prepare_cells()
         self._sums = allocate(self._sums_table()).get("sums", np.zeros(0))
         self._own(team(threads))
         self.embed(W, threads)
+
+    def prepare_cells(self) -> None:
+        """Allocate what the term over all cells needs, if there is one."""
+        if self.side.cells is not None:
+            self._cells = SideCells(self.problem, self.side, stride(self.problem), self.wide)
 
     def embed(self, W: Reals, threads: int) -> None:
         """Make the embedding from the parameters."""
