@@ -4,6 +4,19 @@ from __future__ import annotations
 
 from fmfkit.plugins.hookspecs import Spec, hookimpl
 
+COMMANDS = {
+    "demo": "Train plain and feature-based factorization on generated data, and compare.",
+    "evaluate": "Measure a model on the pairs of a file.",
+    "fit": "Train a model on a file of pairs, with tables of attributes.",
+    "info": "Show version, instruction sets, OpenMP and compiler.",
+    "inspect": "Show what a model file holds.",
+    "new-plugin": "Write a plugin package to start from, with tests that pass.",
+    "plugins": "List installed plugins, what they offer, and what failed.",
+    "predict": "Predict the ratings of pairs of a file.",
+    "recommend": "Show the best targets for queries of a model.",
+}
+"""The subcommands that fmfkit has, with a line for each: no plugin may take their names."""
+
 
 @hookimpl
 def fmfkit_losses() -> list[Spec]:
