@@ -56,3 +56,21 @@ def fmfkit_solvers() -> list[Spec]:
         Spec("hogwild", "fmfkit.solvers:Hogwild", "lock-free stochastic gradient descent, pair by pair"),
         Spec("reference", "fmfkit.solvers:Reference", "Algorithms 1 to 3 in plain NumPy: the oracle"),
     ]
+
+
+@hookimpl
+def fmfkit_metrics() -> list[Spec]:
+    """Offer the metrics; those of rankings are asked for with a depth, "ndcg@10"."""
+    return [
+        Spec("rmse", "fmfkit.recommend.evaluation:rmse", "root mean square error"),
+        Spec("mae", "fmfkit.recommend.evaluation:mae", "mean absolute error"),
+        Spec("log_loss", "fmfkit.recommend.evaluation:log_loss", "mean -ln p of the class, for y from 0 to 1"),
+        Spec("auc", "fmfkit.recommend.evaluation:auc", "how often a positive is above a negative"),
+        Spec(
+            "precision", "fmfkit.recommend.evaluation:precision", "precision@k: share of the first k that is relevant"
+        ),
+        Spec("recall", "fmfkit.recommend.evaluation:recall", "recall@k: share of what is relevant among the first k"),
+        Spec("map", "fmfkit.recommend.evaluation:average_precision", "map@k: mean average precision"),
+        Spec("ndcg", "fmfkit.recommend.evaluation:ndcg", "ndcg@k: gains discounted by the logarithm of the rank"),
+        Spec("mrr", "fmfkit.recommend.evaluation:mrr", "mrr@k: 1 / rank of the first relevant target"),
+    ]

@@ -142,7 +142,7 @@ class Recipe:
         warn_of_collapse(made, chosen=decided.choose)
         measured = {} if test is None else made.evaluate(test, list(self.metrics) or None)
         validated = None if held_out is None or settings.negatives else self._validated(first, held_out)
-        tested = None if test is None or not measured else made.compare(test, next(iter(measured)))
+        tested = None if test is None else made.compare(test, next(iter(self.metrics or measured)))
         return Outcome(
             recommender=made,
             tuned=search,

@@ -24,8 +24,11 @@ def test_the_built_ins_register_through_the_hooks_of_everybody():
     assert registry().create("loss", "builtin:square") == losses.Square()
 
 
+OPTIONS = {"precision": {"k": 3}, "recall": {"k": 3}, "map": {"k": 3}, "ndcg": {"k": 3}, "mrr": {"k": 3}}
+
+
 def test_everything_that_is_built_in_can_be_made_by_name_and_has_a_line_for_listings():
     for kind, specs in registry().plugins["builtin"].offers.items():
         for spec in specs:
-            assert registry().create(kind, f"builtin:{spec.name}") is not None
+            assert registry().create(kind, f"builtin:{spec.name}", **OPTIONS.get(spec.name, {})) is not None
             assert spec.doc

@@ -84,7 +84,9 @@ def test_options_that_do_not_fit_are_refused_by_name(text, message):
 
 
 def test_the_factory_s_own_refusal_is_told_with_what_was_given():
-    with pytest.raises(ValueError, match=r"solver 'sgd' with learning_rate=-1: learning_rate: expected a finite number above 0"):
+    with pytest.raises(
+        ValueError, match=r"solver 'sgd' with learning_rate=-1: learning_rate: expected a finite number above 0"
+    ):
         resolve("solver", "sgd:learning_rate=-1")
 
 
