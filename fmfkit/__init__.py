@@ -30,6 +30,7 @@ _HOMES = {
         "Strengths",
     ),
     "fmfkit.training.loop": ("fit",),
+    "fmfkit.training.path": ("path",),
     "fmfkit.training.events": ("RoundEvent",),
     "fmfkit.training.state": ("State",),
     "fmfkit.training.records": ("Quantiles", "RoundRecord", "RoundReport"),
@@ -104,6 +105,7 @@ if TYPE_CHECKING:
     from fmfkit.training import callbacks as callbacks
     from fmfkit.training.events import RoundEvent as RoundEvent
     from fmfkit.training.loop import fit as fit
+    from fmfkit.training.path import path as path
     from fmfkit.training.records import Quantiles as Quantiles
     from fmfkit.training.records import RoundRecord as RoundRecord
     from fmfkit.training.records import RoundReport as RoundReport

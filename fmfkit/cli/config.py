@@ -77,6 +77,7 @@ class RecipeConfig:
     tune: int = attrs.field(default=0, validator=validators.ge(0))
     metric: str | None = None
     metrics: list[str] = attrs.field(factory=list)
+    callbacks: list[str] = attrs.field(factory=list)
     out: str = "model.fmf"
 
 

@@ -74,3 +74,14 @@ def fmfkit_metrics() -> list[Spec]:
         Spec("ndcg", "fmfkit.recommend.evaluation:ndcg", "ndcg@k: gains discounted by the logarithm of the rank"),
         Spec("mrr", "fmfkit.recommend.evaluation:mrr", "mrr@k: 1 / rank of the first relevant target"),
     ]
+
+
+@hookimpl
+def fmfkit_callbacks() -> list[Spec]:
+    """Offer the callbacks that need no function."""
+    return [
+        Spec("log", "fmfkit.training.callbacks:Log", "log:to=FILE writes a line of JSON per round"),
+        Spec("progress", "fmfkit.training.callbacks:Progress", "prints a line per round"),
+        Spec("time_budget", "fmfkit.training.callbacks:TimeBudget", "time_budget:seconds=60 stops after that time"),
+        Spec("tolerance", "fmfkit.training.callbacks:Tolerance", "stops when a round lowers the objective by little"),
+    ]

@@ -12,7 +12,7 @@ import functools
 import importlib.metadata
 import os
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal, overload
 
 import attrs
@@ -279,4 +279,15 @@ def resolve(kind: Kind, given: Any) -> Any:
     return given
 
 
-__all__ = ["PluginInfo", "Registry", "get_registry", "resolve"]
+def resolve_callbacks(given: Any) -> list[Callable[[Any], None]]:
+    """Return callbacks, one or several, given as themselves or by name; a name makes a new one each time."""
+    several = [given] if isinstance(given, str) or callable(given) else list(given)
+    made = [get_registry().create("callback", one) if isinstance(one, str) else one for one in several]
+    for one, callback in zip(several, made, strict=True):
+        if not callable(callback):
+            told = f"{callback!r}" if one is callback else f"{callback!r}, which {one!r} makes"
+            raise TypeError(f"callbacks: expected callables that take a RoundEvent, or names of them, got {told}")
+    return made
+
+
+__all__ = ["PluginInfo", "Registry", "get_registry", "resolve", "resolve_callbacks"]

@@ -24,7 +24,11 @@ def test_the_built_ins_register_through_the_hooks_of_everybody():
     assert registry().create("loss", "builtin:square") == losses.Square()
 
 
-OPTIONS = {"precision": {"k": 3}, "recall": {"k": 3}, "map": {"k": 3}, "ndcg": {"k": 3}, "mrr": {"k": 3}}
+OPTIONS = {
+    **{name: {"k": 3} for name in ("precision", "recall", "map", "ndcg", "mrr")},
+    "log": {"to": "log.jsonl"},
+    "time_budget": {"seconds": 1},
+}
 
 
 def test_everything_that_is_built_in_can_be_made_by_name_and_has_a_line_for_listings():
