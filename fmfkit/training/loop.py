@@ -100,6 +100,8 @@ class _Fit:
                 event.stop(self.stages.reason)
                 break
             event.embeddings = None  # not kept while a round works
+            if not self.stages.running.sampler:
+                self.state.mean = None  # of samples that this round leaves behind
             began = time.perf_counter()
             if self.problem.loss.learns and self.state.round:
                 self.problem = _with_learnt_loss(self.problem, self.state)

@@ -29,6 +29,12 @@ class Stages:
         """What the stage of this round is called."""
         return "/".join(turn.name for turn in self._turns) or None
 
+    @property
+    def running(self) -> Solver:
+        """The solver of this round, which is not composed."""
+        last = self._turns[-1].solver if self._turns else self.solver
+        return last.solver if isinstance(last, Stage) else last
+
     def enter(self, event: RoundEvent) -> bool:
         """Begin the stages of the next round; return whether there is one."""
         ahead = turns_ahead(self.solver, self.state)

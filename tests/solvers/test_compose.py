@@ -229,6 +229,19 @@ def test_strengths_are_learnt_by_compositions_of_solvers_that_learn_them():
     assert fit(learnt, solver=Sequence(given, "panel"), rounds=4).state.strengths.rounds == 2
 
 
+@pytest.mark.parametrize("first", ["panel", "gibbs"])
+def test_samplers_compose_and_what_follows_them_begins_at_their_last_sample(first):
+    learnt, second = PROBLEM.replace(penalty=LearntPenalty(rounds=2)), "panel" if first == "gibbs" else "gibbs"
+    solver = Sequence(Stage(first, rounds=5), Stage(second, rounds=3))
+    straight = fit(learnt, solver=solver, rounds=9, threads=2)
+    assert (straight.state.mean is None) == (second == "panel")
+    for stop in (3, 5, 6):
+        half = fit(learnt, solver=solver, rounds=stop, threads=1)
+        assert bits(fit(learnt, solver=solver, rounds=9 - stop, init=half, threads=2)) == bits(straight)
+    by_hand = fit(learnt, solver=second, rounds=3, init=fit(learnt, solver=first, rounds=5))
+    assert bits(by_hand) == bits(straight)
+
+
 def test_another_composition_starts_from_its_beginning():
     solver, written = named(lambda a, b, c: Sequence(Stage(a, rounds=1), b))
     half = fit(PROBLEM, solver=solver, rounds=2)
