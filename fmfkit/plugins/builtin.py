@@ -85,3 +85,17 @@ def fmfkit_callbacks() -> list[Spec]:
         Spec("time_budget", "fmfkit.training.callbacks:TimeBudget", "time_budget:seconds=60 stops after that time"),
         Spec("tolerance", "fmfkit.training.callbacks:Tolerance", "stops when a round lowers the objective by little"),
     ]
+
+
+@hookimpl
+def fmfkit_blocks() -> list[Spec]:
+    """Offer the kinds of feature blocks."""
+    return [
+        Spec("categorical", "fmfkit.data.blocks:Categorical", "one value per instance"),
+        Spec("tags", "fmfkit.data.blocks:Tags", "several values per instance, with a separator between"),
+        Spec("text", "fmfkit.data.blocks:Text", "a bag of words"),
+        Spec("taxonomy", "fmfkit.data.blocks:Taxonomy", "all ancestors, one column each"),
+        Spec("numeric", "fmfkit.data.blocks:Numeric", "a number, or the bin it is in"),
+        Spec("neighbours", "fmfkit.data.blocks:Neighbours", "links to other instances"),
+        Spec("precomputed", "fmfkit.data.blocks:Precomputed", "a matrix"),
+    ]

@@ -27,6 +27,7 @@ from fmfkit.model.answers import Explanation, Ranked
 from fmfkit.model.model import Model
 from fmfkit.recommend import plotting
 from fmfkit.recommend.baselines import Comparison, Known, compare
+from fmfkit.recommend.blocks import origin, restored_class
 from fmfkit.recommend.evaluation import AnyMetric, Judged, Metric, evaluate, metric_of
 from fmfkit.recommend.settings import Settings
 
@@ -276,10 +277,10 @@ class Recommender:
         return f"<table><caption>Recommender</caption>{rows}</table>"
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything to one safetensors file."""
+        """Write everything to one safetensors file; a feature block whose class no plugin offers is refused."""
         sections = {"model": self.model.section(), "recommender": self._section()}
         for name, side in (("queries", self.encoder.queries), ("targets", self.encoder.targets)):
-            sections[name] = file.Section(*side.to_parts())
+            sections[name] = file.Section(*side.to_parts(origin))
         file.write(path, sections)
 
     def _section(self) -> file.Section:
@@ -306,7 +307,10 @@ class Recommender:
             raise DataError(f"{path}: a model by row numbers, without ids; read it with Model.load")
         about, arrays = sections["recommender"].about, sections["recommender"].arrays
         queries, targets = (
-            SideEncoder.from_parts(sections[name].about, sections[name].arrays) for name in ("queries", "targets")
+            SideEncoder.from_parts(
+                sections[name].about, sections[name].arrays, lambda block: restored_class(block, str(path))
+            )
+            for name in ("queries", "targets")
         )
         remembered = {name: value for name, value in about["settings"].items() if name != "loss"}
         settings, lost = Settings.from_json(remembered, str(path))
