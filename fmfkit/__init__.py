@@ -17,6 +17,7 @@ _HOMES = {
     "fmfkit.recommend.recommender": ("Recommender",),
     "fmfkit.recommend.recipe": ("Recipe",),
     "fmfkit.recommend.evaluation": ("Metric",),
+    "fmfkit.recommend.loading": ("load_data",),
     "fmfkit.data": ("Dataset",),
     "fmfkit.problem": (
         "AllCells",
@@ -99,6 +100,7 @@ if TYPE_CHECKING:
     from fmfkit.recommend import evaluation as evaluation
     from fmfkit.recommend.evaluation import Metric as Metric
     from fmfkit.recommend.fmf import FMF as FMF
+    from fmfkit.recommend.loading import load_data as load_data
     from fmfkit.recommend.recipe import Recipe as Recipe
     from fmfkit.recommend.recommender import Recommender as Recommender
     from fmfkit.recommend.settings import Settings as Settings

@@ -14,6 +14,7 @@ from attrs import validators
 from cattrs.errors import ForbiddenExtraKeysError
 from cattrs.v import format_exception
 
+from fmfkit.cli.common import pairs_of
 from fmfkit.data.blocks import Block
 from fmfkit.data.dataset import Dataset
 from fmfkit.data.roles import Duplicates
@@ -47,6 +48,8 @@ class DataConfig:
     """Where the pairs are, and what describes either side. Paths are relative to the file."""
 
     pairs: str
+    loader: str | None = None
+    """What reads the pairs, by name; None: they are a table."""
     queries: SideConfig = attrs.field(factory=SideConfig)
     targets: SideConfig = attrs.field(factory=SideConfig)
     query: str | None = None
@@ -58,11 +61,19 @@ class DataConfig:
     duplicates: Duplicates = "auto"
 
     def dataset(self, duplicates: Duplicates) -> Dataset:
-        """Read the data."""
-        names = [field.name for field in attrs.fields(DataConfig) if field.name not in ("pairs", "queries", "targets")]
-        sides = {name: getattr(self, name).side_table() for name in ("queries", "targets")}
-        given = {name: getattr(self, name) for name in names} | {"duplicates": duplicates}
-        return Dataset.of(self.pairs, **given, **sides)
+        """Read the data; what describes a table is refused where a loader returns a whole data set."""
+        bare = DataConfig(pairs=self.pairs, loader=self.loader)
+        names = [field.name for field in attrs.fields(DataConfig)]
+        given = {name: getattr(self, name) for name in names if getattr(self, name) != getattr(bare, name)}
+        pairs = pairs_of(self.pairs, self.loader)
+        if isinstance(pairs, Dataset):
+            if given:
+                raise ConfigError(
+                    f"{', '.join(given)}: the loader {self.loader!r} returns a whole data set; leave them out"
+                )
+            return pairs
+        sides = {name: given[name].side_table() for name in ("queries", "targets") if name in given}
+        return Dataset.of(pairs, **given | sides | {"duplicates": duplicates})
 
 
 @attrs.frozen(kw_only=True)

@@ -14,7 +14,7 @@ from typing import Any
 import attrs
 import click
 
-from fmfkit.cli.common import existing, friendly, metrics_line, plain_warnings
+from fmfkit.cli.common import existing, friendly, loader_option, metrics_line, plain_warnings, readable
 from fmfkit.cli.config import DataConfig, FitConfig, read_config
 from fmfkit.cli.options import given_options, settings_options, spelled
 from fmfkit.data.roles import DUPLICATES
@@ -31,7 +31,8 @@ SHARE = click.FloatRange(0, 1, max_open=True)
 
 
 @click.command()
-@click.argument("pairs", type=existing)
+@click.argument("pairs", type=readable)
+@loader_option
 @click.option("--queries", type=existing, help="Table of attributes of the queries.")
 @click.option("--targets", type=existing, help="Table of attributes of the targets.")
 @click.option(

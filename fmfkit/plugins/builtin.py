@@ -99,3 +99,9 @@ def fmfkit_blocks() -> list[Spec]:
         Spec("neighbours", "fmfkit.data.blocks:Neighbours", "links to other instances"),
         Spec("precomputed", "fmfkit.data.blocks:Precomputed", "a matrix"),
     ]
+
+
+@hookimpl
+def fmfkit_loaders() -> list[Spec]:
+    """Offer the loader of MovieLens."""
+    return [Spec("movielens", "fmfkit.data.loaders:load_movielens", "a folder of MovieLens, of any size")]

@@ -53,7 +53,9 @@ class Recommender:
     """Settings that its file could not hold, by name: components that no plugin offers."""
 
     def pairs(self, source: Any, *, ratings: bool = True) -> Dataset:
-        """Return the pairs of another table, with the same columns, as a data set with the ids of this model."""
+        """Return the pairs of another table, with the same columns, or of a data set, with the ids of this model."""
+        if isinstance(source, Dataset):
+            return self._by_my_rows(source)
         none = np.zeros(0, np.int32)
         sides = _bare(self.encoder.queries), _bare(self.encoder.targets)
         return Dataset(none, none, np.zeros(0), None, None, *sides, self.columns).with_pairs(source, ratings=ratings)
