@@ -11,6 +11,7 @@ import attrs
 from fmfkit.arguments import whole
 from fmfkit.data.dataset import Dataset
 from fmfkit.data.positives import Recognised
+from fmfkit.plugins.registry import resolve_callbacks
 from fmfkit.problem.problem import Problem
 from fmfkit.recommend.evaluation import Metric
 from fmfkit.recommend.positives import Settled, settled
@@ -114,6 +115,7 @@ def trained(
     label: str = "fit",
 ) -> Recommender:
     """Train with settings that are settled; see ``FMF.fit``."""
+    resolve_callbacks(callbacks)  # those that cannot be made are refused before any work
     prepared = Prepared.of(data, validate, decided.settings, start)
     prepared.watch(decided.settings, metric)  # what cannot be measured is refused before any work
     settings = chosen(decided, data, prepared, metric, stream=sys.stderr if shows(progress) else None)
@@ -141,6 +143,7 @@ def tuned(
     callbacks: AnyCallback | Sequence[AnyCallback],
 ) -> Tuned:
     """Search from settings that are settled; see ``FMF.tune``."""
+    resolve_callbacks(callbacks)
     stream = sys.stderr if shows(progress) else None
     trials = whole("trials", trials, least=1)
     prepared = Prepared.of(data, validate, decided.settings, None)

@@ -102,7 +102,9 @@ class Stage(_Composed):
         default=None, validator=validators.optional([validators.instance_of(int), validators.ge(1)])
     )
     until: Callable[[RoundRecord], bool] | None = None
-    name: str | None = attrs.field(default=None, validator=validators.optional(validators.instance_of(str)))
+    name: str | None = attrs.field(
+        default=None, validator=validators.optional(validators.instance_of(str)), kw_only=True
+    )
     """What its records call it; by default its number and its solver's class."""
     loss: Loss | None = attrs.field(default=None, converter=_loss, kw_only=True)
     """What it lowers instead of the problem's loss; the offset is the problem's."""

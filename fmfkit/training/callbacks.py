@@ -22,7 +22,7 @@ from fmfkit.model.model import Model
 from fmfkit.problem.problem import Problem
 from fmfkit.search import BestSoFar
 from fmfkit.training.events import RoundEvent
-from fmfkit.typing import Reals
+from fmfkit.training.state import State
 
 
 @attrs.define
@@ -151,7 +151,7 @@ class KeepBest:
     """The value after each round, from the start on."""
     best: BestSoFar[None] = attrs.field(init=False)
     """The best value, and its place."""
-    _kept: tuple[Reals, Reals] | None = attrs.field(default=None, init=False)
+    _kept: State | None = attrs.field(default=None, init=False)
 
     def __attrs_post_init__(self) -> None:
         """Begin without a value."""
@@ -167,7 +167,7 @@ class KeepBest:
         event.measured[self.name] = value
         self.values.append(value)
         if self.best.note(value, None):
-            self._kept = event.state.P.copy(), event.state.Q.copy()
+            self._kept = event.state.copy_for(event.problem)
         elif self.best.since >= self.patience:
             event.stop(f"{self.name} on the validation part has not improved for {self.patience} rounds")
 
@@ -175,8 +175,8 @@ class KeepBest:
         """Return the model of the best round."""
         if self._kept is None:
             raise ValueError("restore: no round was measured")
-        P, Q = self._kept
-        state = attrs.evolve(model.state, P=P, Q=Q, round=model.history[self.best.place].round)
+        kept = {name: getattr(self._kept, name) for name in ("P", "Q", "round", "turns", "spent", "record")}
+        state = attrs.evolve(model.state, **kept)
         return Model.of(problem, state, model.history[: self.best.place + 1], model.stopped)
 
 

@@ -42,7 +42,9 @@ class Stages:
         for turn in self._turns:
             if isinstance(turn.solver, Stage) and turn.place not in self._entered:
                 self._entered[turn.place] = turn.solver
-                notify(turn.solver.callbacks, attrs.evolve(event, moment="start", stopped=None))
+                if self._notify(turn.solver, turn, attrs.evolve(event, moment="start")):
+                    self._leave(turn.place, event)
+                    return self.enter(event)
         return ahead is not None
 
     def note(self, event: RoundEvent) -> None:
@@ -50,15 +52,22 @@ class Stages:
         for turn in self._turns:
             if not isinstance(turn.solver, Stage):
                 continue
-            seen = attrs.evolve(event, stopped=None)
-            notify(turn.solver.callbacks, seen)
-            if seen.stopped is not None:
-                self.reason = f"{OVER}; {turn.name}: {seen.stopped}"
-            if seen.stopped is not None or (turn.solver.until is not None and turn.solver.until(event.record)):
+            stopped = self._notify(turn.solver, turn, event)
+            if not stopped and turn.solver.until is not None and turn.solver.until(event.record):
                 end(self.state, turn.place)
         for place, stage in [*self._entered.items()]:
             if turns_ahead(stage, self.state, place) is None:
                 self._leave(place, event)
+
+    def _notify(self, stage: Stage, turn: Turn, event: RoundEvent) -> bool:
+        """Call the callbacks of a stage; end it, and return True, if one of them stops it."""
+        seen = attrs.evolve(event, stopped=None)
+        notify(stage.callbacks, seen)
+        if seen.stopped is None:
+            return False
+        self.reason = f"{OVER}; {turn.name}: {seen.stopped}"
+        end(self.state, turn.place)
+        return True
 
     def leave(self, event: RoundEvent) -> None:
         """Tell the callbacks of all stages that the fit is over."""

@@ -5,7 +5,7 @@ import pytest
 from fake_plugins import plugin, registry
 from problems import Case
 
-from fmfkit import Spec, fit, losses, schedulers, solvers
+from fmfkit import Penalty, Spec, fit, losses, regularizers, schedulers, solvers
 from fmfkit.plugins import names
 from fmfkit.plugins.registry import resolve
 
@@ -93,6 +93,7 @@ def test_the_factory_s_own_refusal_is_told_with_what_was_given():
 def test_names_with_options_are_taken_wherever_names_are():
     assert resolve("solver", "pl2m:scheduler=random:size=9") == solvers.PL2M(scheduler=schedulers.RandomPartition(9))
     assert resolve("solver", "builtin:sgd:learning_rate=0.25") == solvers.SGD(learning_rate=0.25)
+    assert Penalty("elastic_net:l1=0.1,l2=0.5").regularizer == regularizers.ElasticNet(l1=0.1, l2=0.5)
     composed = solvers.Sequence(solvers.Stage("sgd:learning_rate=0.01", rounds=1), "pl2m:scheduler=in_order:size=3")
     assert composed.stages[1].solver == solvers.PL2M(scheduler=schedulers.InOrder(3))
     by_name, itself = (

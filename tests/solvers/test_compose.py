@@ -5,7 +5,7 @@ import attrs
 import pytest
 from problems import Case
 
-from fmfkit import LearntPenalty, Penalty, RoundReport, Solver, fit, losses, schedulers, solvers
+from fmfkit import LearntPenalty, Penalty, RoundReport, Solver, fit, losses, schedulers, solvers, testing
 from fmfkit.errors import IncompatibleError, UnknownNameError
 from fmfkit.regularizers import ElasticNet
 from fmfkit.solvers import SGD, Alternate, Sequence, Stage, compose, reference
@@ -129,6 +129,20 @@ def test_a_stage_that_a_callback_stops_says_why_the_fit_is_over():
     model = fit(PROBLEM, solver=Sequence(Stage(SGD(), rounds=1), stage), rounds=8)
     assert model.stopped == "all stages are over; fine: enough"
     assert model.state.round == 2
+
+
+def test_a_stage_that_is_stopped_at_its_start_has_no_round():
+    written = []
+    first = Stage(PL2M, callbacks=[stop_at(0), Heard("first", written)])
+    model = fit(PROBLEM, solver=Sequence(Stage(first), Stage("l2m", rounds=1)), rounds=5)
+    assert [record.stage for record in model.history] == [None, "2 L2M"]
+    assert written == [("first", "start", 0), ("first", "end", 0)]
+    assert fit(PROBLEM, solver=Stage(PL2M, callbacks=stop_at(0)), rounds=5).state.round == 0
+
+
+@pytest.mark.parametrize("solver", [Stage("panel"), Sequence(Stage("panel", rounds=2), PL2M), Alternate("panel", PL2M)])
+def test_compositions_conform(solver):
+    assert testing.check(solver).failed == ()
 
 
 def test_records_name_their_stage():

@@ -13,6 +13,7 @@ from problems import Case
 from fmfkit import Spec, callbacks, fit
 from fmfkit.errors import UnknownNameError
 from fmfkit.plugins import registry as registry_module
+from fmfkit.solvers import Sequence, Stage
 
 
 def test_tolerance_stops_when_progress_is_small():
@@ -67,6 +68,16 @@ def test_the_best_round_is_kept_and_a_fit_without_a_better_one_stops(larger):
     restored = keep.restore(problem, model)
     assert restored.P.tobytes() == fit(problem, rounds=best).P.tobytes()
     assert (len(restored.history), restored.state.round) == (best + 1, best)
+
+
+def test_a_composed_fit_goes_on_from_its_best_round_as_if_it_had_stopped_there():
+    problem, values = Case().build(), iter([3.0, 1.0, 2.0, 2.0, 2.0])
+    solver = Sequence(Stage("panel", rounds=2), "l2m")
+    keep = callbacks.KeepBest(lambda model: next(values), False, "mine", patience=3)
+    restored = keep.restore(problem, fit(problem, solver=solver, rounds=9, callbacks=keep))
+    resumed = fit(problem, solver=solver, rounds=3, init=restored)
+    assert [record.stage for record in resumed.history[1:]] == ["1 Panel", "2 L2M", "2 L2M"]
+    assert resumed.P.tobytes() == fit(problem, solver=solver, rounds=4).P.tobytes()
 
 
 def test_nothing_that_was_not_measured_is_restored():
