@@ -50,11 +50,11 @@ def make(what: str, factory: Callable[..., Any], texts: Mapping[str, str], optio
 def _parameters(factory: Callable[..., Any]) -> dict[str, inspect.Parameter] | None:
     """Return what a factory can be given by name; None where anything, or nobody knows."""
     try:
-        found = inspect.signature(factory, eval_str=True)
-    except NameError:  # annotations of names that are for type checkers only
         found = inspect.signature(factory)
     except (TypeError, ValueError):
         return None
+    with contextlib.suppress(Exception):  # annotations may have names that are for type checkers only
+        found = inspect.signature(factory, eval_str=True)
     kinds = {parameter.kind for parameter in found.parameters.values()}
     if inspect.Parameter.VAR_KEYWORD in kinds:
         return None
@@ -79,7 +79,7 @@ def _read(what: str, name: str, text: str, known: Mapping[str, inspect.Parameter
     if wanted is str:
         return text
     value = _value(text)
-    if wanted in PLAIN and type(value) not in PLAIN[wanted]:
+    if isinstance(wanted, type) and wanted in PLAIN and type(value) not in PLAIN[wanted]:
         raise ValueError(f"{what}: {name} must be of type {wanted.__name__}, got {text!r}")
     return value
 

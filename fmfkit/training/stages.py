@@ -41,7 +41,7 @@ class Stages:
         self._turns = ahead or ()
         for turn in self._turns:
             if isinstance(turn.solver, Stage) and turn.place not in self._entered:
-                self._entered[turn.place] = turn.solver
+                self._entered[turn.place], self.reason = turn.solver, OVER
                 if self._notify(turn.solver, turn, attrs.evolve(event, moment="start")):
                     self._leave(turn.place, event)
                     return self.enter(event)

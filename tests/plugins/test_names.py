@@ -1,5 +1,7 @@
 """Components by name with options."""
 
+from typing import Annotated
+
 import attrs
 import pytest
 from fake_plugins import plugin, registry
@@ -25,7 +27,20 @@ def needs(k: int) -> losses.Square:
     return losses.Square()
 
 
-MINE = registry(mine=plugin(fmfkit_losses=[Spec("bent", Bent), Spec("needs", needs)]))
+def foggy(k=3, more: Annotated[int, []] = 1):
+    return Bent(whole=k + more)
+
+
+foggy.__annotations__["k"] = "ForTypeCheckersOnly | None"
+
+
+MINE = registry(mine=plugin(fmfkit_losses=[Spec("bent", Bent), Spec("needs", needs), Spec("foggy", foggy)]))
+
+
+def test_annotations_that_cannot_be_read_are_not_checked():
+    assert MINE.create("loss", "foggy:k=4,more=2") == Bent(whole=6)
+    with pytest.raises(ValueError, match=r"it has \['k', 'more'\]"):
+        MINE.create("loss", "foggy:j=4")
 
 
 @pytest.mark.parametrize(
