@@ -17,6 +17,7 @@ _HOMES = {
     "fmfkit.recommend.recommender": ("Recommender",),
     "fmfkit.recommend.recipe": ("Recipe",),
     "fmfkit.recommend.evaluation": ("Metric",),
+    "fmfkit.recommend.loading": ("load_data",),
     "fmfkit.data": ("Dataset",),
     "fmfkit.problem": (
         "AllCells",
@@ -30,6 +31,7 @@ _HOMES = {
         "Strengths",
     ),
     "fmfkit.training.loop": ("fit",),
+    "fmfkit.training.path": ("path",),
     "fmfkit.training.events": ("RoundEvent",),
     "fmfkit.training.state": ("State",),
     "fmfkit.training.records": ("Quantiles", "RoundRecord", "RoundReport"),
@@ -99,12 +101,14 @@ if TYPE_CHECKING:
     from fmfkit.recommend import evaluation as evaluation
     from fmfkit.recommend.evaluation import Metric as Metric
     from fmfkit.recommend.fmf import FMF as FMF
+    from fmfkit.recommend.loading import load_data as load_data
     from fmfkit.recommend.recipe import Recipe as Recipe
     from fmfkit.recommend.recommender import Recommender as Recommender
     from fmfkit.recommend.settings import Settings as Settings
     from fmfkit.training import callbacks as callbacks
     from fmfkit.training.events import RoundEvent as RoundEvent
     from fmfkit.training.loop import fit as fit
+    from fmfkit.training.path import path as path
     from fmfkit.training.records import Quantiles as Quantiles
     from fmfkit.training.records import RoundRecord as RoundRecord
     from fmfkit.training.records import RoundReport as RoundReport

@@ -7,28 +7,17 @@ import importlib
 import click
 
 import fmfkit
-
-_COMMANDS = {
-    "demo": "Train plain and feature-based factorization on generated data, and compare.",
-    "evaluate": "Measure a model on the pairs of a file.",
-    "fit": "Train a model on a file of pairs, with tables of attributes.",
-    "info": "Show version, instruction sets, OpenMP and compiler.",
-    "inspect": "Show what a model file holds.",
-    "new-plugin": "Write a plugin package to start from, with tests that pass.",
-    "plugins": "List installed plugins, what they offer, and what failed.",
-    "predict": "Predict the ratings of pairs of a file.",
-    "recommend": "Show the best targets for queries of a model.",
-}
+from fmfkit.plugins.builtin import COMMANDS
 
 
 class _LazyGroup(click.Group):
     """Our subcommands by the table, without importing them; plugins' from the registry, when somebody asks."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted({*_COMMANDS, *_plugin_commands()})
+        return sorted({*COMMANDS, *_plugin_commands()})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name in _COMMANDS:
+        if cmd_name in COMMANDS:
             command: click.Command = importlib.import_module(f"fmfkit.cli.{cmd_name.replace('-', '_')}").command
             return command
         if cmd_name not in _plugin_commands():
@@ -36,14 +25,14 @@ class _LazyGroup(click.Group):
         from fmfkit.errors import PluginLoadError
         from fmfkit.plugins.registry import get_registry
 
-        found = get_registry().create("command", cmd_name)
+        found = get_registry().load("command", cmd_name)
         if not isinstance(found, click.Command):
             raise PluginLoadError(f"command {cmd_name!r}: expected a click.Command, got {found!r}")
         return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl(sorted({**_plugin_commands(), **_COMMANDS}.items()))
+            formatter.write_dl(sorted({**_plugin_commands(), **COMMANDS}.items()))
 
 
 def _plugin_commands() -> dict[str, str]:

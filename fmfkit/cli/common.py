@@ -15,6 +15,21 @@ from fmfkit.errors import PluginLoadError
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 existing = click.Path(exists=True, dir_okay=False)
+readable = click.Path(exists=True)
+"""What pairs are read from: a file, or for some loaders a folder."""
+
+loader_option = click.option(
+    "--loader", help="What reads PAIRS, such as movielens for its folder: see `fmfkit plugins`; a table if left out."
+)
+
+
+def pairs_of(path: str, loader: str | None) -> Any:
+    """Return the pairs of a path: itself where it is a table, else what the loader reads."""
+    if loader is None:
+        return path
+    from fmfkit.recommend.loading import read_pairs
+
+    return read_pairs(path, loader)
 
 
 def friendly(command: Command) -> Command:

@@ -14,13 +14,16 @@ from attrs import validators
 from cattrs.errors import ForbiddenExtraKeysError
 from cattrs.v import format_exception
 
-from fmfkit.data.blocks import KINDS, Block
+from fmfkit.cli.common import pairs_of
+from fmfkit.data.blocks import Block
 from fmfkit.data.dataset import Dataset
 from fmfkit.data.roles import Duplicates
 from fmfkit.data.sides import SideTable
 from fmfkit.data.splits import Split
-from fmfkit.errors import ConfigError
+from fmfkit.errors import ConfigError, PluginLoadError, UnknownNameError
+from fmfkit.plugins.registry import BUILTIN, get_registry
 from fmfkit.recommend import kinds
+from fmfkit.recommend.blocks import block_class
 from fmfkit.recommend.settings import metadata_of, names
 
 
@@ -45,6 +48,8 @@ class DataConfig:
     """Where the pairs are, and what describes either side. Paths are relative to the file."""
 
     pairs: str
+    loader: str | None = None
+    """What reads the pairs, by name; None: they are a table."""
     queries: SideConfig = attrs.field(factory=SideConfig)
     targets: SideConfig = attrs.field(factory=SideConfig)
     query: str | None = None
@@ -56,11 +61,19 @@ class DataConfig:
     duplicates: Duplicates = "auto"
 
     def dataset(self, duplicates: Duplicates) -> Dataset:
-        """Read the data."""
-        names = [field.name for field in attrs.fields(DataConfig) if field.name not in ("pairs", "queries", "targets")]
-        sides = {name: getattr(self, name).side_table() for name in ("queries", "targets")}
-        given = {name: getattr(self, name) for name in names} | {"duplicates": duplicates}
-        return Dataset.of(self.pairs, **given, **sides)
+        """Read the data; what describes a table is refused where a loader returns a whole data set."""
+        bare = DataConfig(pairs=self.pairs, loader=self.loader)
+        names = [field.name for field in attrs.fields(DataConfig)]
+        given = {name: getattr(self, name) for name in names if getattr(self, name) != getattr(bare, name)}
+        pairs = pairs_of(self.pairs, self.loader)
+        if isinstance(pairs, Dataset):
+            if given:
+                raise ConfigError(
+                    f"{', '.join(given)}: the loader {self.loader!r} returns a whole data set; leave them out"
+                )
+            return pairs
+        sides = {name: given[name].side_table() for name in ("queries", "targets") if name in given}
+        return Dataset.of(pairs, **given | sides | {"duplicates": duplicates})
 
 
 @attrs.frozen(kw_only=True)
@@ -77,6 +90,7 @@ class RecipeConfig:
     tune: int = attrs.field(default=0, validator=validators.ge(0))
     metric: str | None = None
     metrics: list[str] = attrs.field(factory=list)
+    callbacks: list[str] = attrs.field(factory=list)
     out: str = "model.fmf"
 
 
@@ -165,7 +179,7 @@ def _block_errors(given: dict[str, Any]) -> list[str]:
         for n, block in enumerate(listed if isinstance(listed, list) else []):
             try:
                 make_block(block)
-            except (ConfigError, TypeError, ValueError) as error:
+            except (TypeError, ValueError, PluginLoadError) as error:
                 errors.append(f"{error.args[0]} @ config.data.{side}.blocks[{n}]")
     return errors
 
@@ -185,12 +199,13 @@ def _placed(config: FitConfig, folder: Path) -> FitConfig:
 
 def make_block(given: Any) -> Block:
     """Make a feature block from its table: ``kind`` and the block's own names."""
-    if not isinstance(given, dict) or "kind" not in given:
-        raise ConfigError(f"expected a table with a kind, one of {sorted(KINDS)}")
+    if not isinstance(given, dict) or not isinstance(given.get("kind"), str):
+        raise ConfigError(f"expected a table with a kind, one of {_kinds()}")
     options = {name: value for name, value in given.items() if name != "kind"}
-    if given["kind"] not in KINDS:
-        raise ConfigError(f"unknown kind {given['kind']!r}{_suggest(str(given['kind']), list(KINDS))}")
-    kind = KINDS[given["kind"]]
+    try:
+        kind = block_class(given["kind"])
+    except UnknownNameError:
+        raise ConfigError(f"unknown kind {given['kind']!r}{_suggest(given['kind'], _kinds())}") from None
     names = [field.name for field in attrs.fields(kind)]
     for name in options:
         if name not in names:
@@ -201,9 +216,13 @@ def make_block(given: Any) -> Block:
     return kind(**options)
 
 
+def _kinds() -> list[str]:
+    return [name.removeprefix(f"{BUILTIN}:") for name in get_registry().names("block")]
+
+
 def _placed_block(block: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Return a block's table with its paths, such as a Neighbours' links, relative to the file's folder."""
-    paths = [field.name for field in attrs.fields(KINDS[block["kind"]]) if field.metadata.get("source")]
+    paths = [field.name for field in attrs.fields(block_class(block["kind"])) if field.metadata.get("source")]
     return block | {name: str(folder / block[name]) for name in paths if isinstance(block.get(name), str)}
 
 

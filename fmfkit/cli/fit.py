@@ -14,11 +14,12 @@ from typing import Any
 import attrs
 import click
 
-from fmfkit.cli.common import existing, friendly, metrics_line, plain_warnings
+from fmfkit.cli.common import existing, friendly, loader_option, metrics_line, plain_warnings, readable
 from fmfkit.cli.config import DataConfig, FitConfig, read_config
 from fmfkit.cli.options import given_options, settings_options, spelled
 from fmfkit.data.roles import DUPLICATES
 from fmfkit.data.splits import SPLITS
+from fmfkit.plugins.registry import resolve_callbacks
 from fmfkit.recommend.fmf import FMF
 from fmfkit.recommend.recipe import Outcome, Recipe
 from fmfkit.recommend.recommender import Recommender
@@ -30,7 +31,8 @@ SHARE = click.FloatRange(0, 1, max_open=True)
 
 
 @click.command()
-@click.argument("pairs", type=existing)
+@click.argument("pairs", type=readable)
+@loader_option
 @click.option("--queries", type=existing, help="Table of attributes of the queries.")
 @click.option("--targets", type=existing, help="Table of attributes of the targets.")
 @click.option(
@@ -89,6 +91,13 @@ SHARE = click.FloatRange(0, 1, max_open=True)
 )
 @click.option("--choose-by", "metric", help="What chooses the round, and settings, such as rmse or ndcg@10.")
 @click.option("--metric", "metrics", multiple=True, help="What to measure on the test part; may be given again.")
+@click.option(
+    "--callback",
+    "callbacks",
+    multiple=True,
+    help="What to call after each round, such as log:to=FILE or time_budget:seconds=60: see `fmfkit plugins`; may be "
+    "given again.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON.")
 @friendly
 def command(pairs: str, start: str | None, as_json: bool, **options: Any) -> None:
@@ -103,6 +112,7 @@ def command(pairs: str, start: str | None, as_json: bool, **options: Any) -> Non
     earlier = None if start is None else Recommender.load(start, threads=config.settings.get("threads"))
     recipe = _recipe(config, earlier)
     recipe.check(earlier)
+    resolve_callbacks(config.recipe.callbacks)
     out = config.recipe.out
     if not os.access(Path(out).absolute().parent, os.W_OK):
         raise OSError(f"--out {out}: there is no folder to write it to")
@@ -112,7 +122,7 @@ def command(pairs: str, start: str | None, as_json: bool, **options: Any) -> Non
             data,
             start=earlier,
             progress=True,
-            callbacks=interrupted,
+            callbacks=[interrupted, *config.recipe.callbacks],
             on_report=lambda report: click.echo(report, err=True),
             on_tuned=lambda tuned: click.echo(_found(tuned, recipe.settings), err=True),
             on_trained=lambda trained: trained.save(out),
@@ -123,7 +133,7 @@ def command(pairs: str, start: str | None, as_json: bool, **options: Any) -> Non
 def _config(pairs: str, given: dict[str, Any]) -> FitConfig:
     """Return what the file says, if it is a .toml file, overridden by the options that were given."""
     config = read_config(pairs) if pairs.endswith(".toml") else FitConfig(data=DataConfig(pairs=pairs))
-    given = {name: list(value) if name == "metrics" else value for name, value in given.items()}
+    given = {name: list(value) if name in ("metrics", "callbacks") else value for name, value in given.items()}
     sides = {
         name: attrs.evolve(getattr(config.data, name), table=given.pop(name))
         for name in ("queries", "targets")
@@ -140,7 +150,7 @@ def _config(pairs: str, given: dict[str, Any]) -> FitConfig:
 
 def _recipe(config: FitConfig, earlier: Recommender | None) -> Recipe:
     """Return the recipe of a configuration; a fit that starts from a model has no validation unless asked for."""
-    options = {name: value for name, value in attrs.asdict(config.recipe).items() if name != "out"}
+    options = {name: value for name, value in attrs.asdict(config.recipe).items() if name not in ("out", "callbacks")}
     if options["validate"] is None:
         options["validate"] = 0.1 if earlier is None else 0.0
     return Recipe(settings=FMF(**config.settings), **options)
@@ -202,7 +212,7 @@ def stop_after_round() -> Iterator[Any]:
         os.write(2, b"\nstopping after this round; Ctrl-C again ends at once, without a model\n")
 
     def callback(event: RoundEvent) -> None:
-        if asked and event.record.seconds:  # at least one round
+        if asked and event.moment == "round":
             event.stop(INTERRUPTED)
 
     before = signal.signal(signal.SIGINT, note)

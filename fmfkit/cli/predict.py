@@ -6,13 +6,14 @@ import sys
 
 import click
 
-from fmfkit.cli.common import existing, friendly
+from fmfkit.cli.common import existing, friendly, loader_option, pairs_of, readable
 from fmfkit.recommend.recommender import Recommender
 
 
 @click.command()
 @click.argument("model", type=existing)
-@click.argument("pairs", type=existing)
+@click.argument("pairs", type=readable)
+@loader_option
 @click.option("--out", type=click.Path(dir_okay=False), help="CSV file to write instead of printing.")
 @click.option(
     "--interval",
@@ -20,8 +21,8 @@ from fmfkit.recommend.recommender import Recommender
     help="Add the ends of the intervals that hold the rating with this probability, such as 0.9.",
 )
 @friendly
-def command(model: str, pairs: str, out: str | None, interval: float | None) -> None:
+def command(model: str, pairs: str, loader: str | None, out: str | None, interval: float | None) -> None:
     """Predict the pairs of PAIRS, a file with the columns of the queries' and targets' ids."""
-    text = Recommender.load(model).predict_table(pairs, interval=interval).write_csv(out)
+    text = Recommender.load(model).predict_table(pairs_of(pairs, loader), interval=interval).write_csv(out)
     if out is None:
         sys.stdout.write(str(text))

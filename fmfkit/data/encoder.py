@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from fmfkit.data import blocks as block_kinds
 from fmfkit.data import text
-from fmfkit.data.blocks import Instances, Learnt
+from fmfkit.data.blocks import Block, Instances, Learnt
 from fmfkit.data.ids import Ids
 from fmfkit.data.sides import HISTORY, INDICATOR, Attributes
 from fmfkit.errors import DataError
@@ -51,7 +51,7 @@ class SideEncoder:
         learnt = []
         for before in self.blocks:
             block = blocks.pop(before.block.title, None)
-            if block is not None and block.kind != before.block.kind:
+            if block is not None and type(block) is not type(before.block):
                 raise DataError(f"block {block.title!r} is {block.kind}, in the model it is {before.block.kind}")
             learnt.append(before if block is None else block.learn_more(before, side.instances))
         learnt += [block.learn(side.instances) for block in blocks.values()]
@@ -82,8 +82,8 @@ class SideEncoder:
         named: dict[str, Any] = {INDICATOR: self.labels} if self.indicator else {}
         return named | {learnt.block.title: learnt.features for learnt in self.blocks}
 
-    def to_parts(self) -> tuple[dict[str, Any], Arrays]:
-        """Return it as JSON and arrays."""
+    def to_parts(self, origin: Callable[[Block], Mapping[str, Any]]) -> tuple[dict[str, Any], Arrays]:
+        """Return it as JSON and arrays; ``origin`` is what is said of the class of a block."""
         kind, ids = self.ids.to_arrays()
         about: dict[str, Any] = {"ids": kind, "key": self.key, "indicator": self.indicator, "label": self.label}
         arrays = {f"ids.{name}": array for name, array in ids.items()}
@@ -92,19 +92,24 @@ class SideEncoder:
         about["blocks"] = []
         for n, learnt in enumerate(self.blocks):
             described, names = block_kinds.to_parts(learnt)
-            about["blocks"].append(described)
+            about["blocks"].append({**origin(learnt.block), **described})
             arrays |= {f"block{n}.{name}": array for name, array in names.items()}
         return about, arrays
 
     @classmethod
-    def from_parts(cls, about: Mapping[str, Any], arrays: Arrays) -> SideEncoder:
-        """Return what ``to_parts`` took apart."""
+    def from_parts(
+        cls, about: Mapping[str, Any], arrays: Arrays, class_of: Callable[[Mapping[str, Any]], type[Block]]
+    ) -> SideEncoder:
+        """Return what ``to_parts`` took apart; ``class_of`` finds the class of a block by what was said of it."""
 
         def part(prefix: str) -> Arrays:
             return {name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)}
 
         ids = Ids.from_arrays(about["ids"], part("ids."))
-        learnt = [block_kinds.from_parts(described, part(f"block{n}.")) for n, described in enumerate(about["blocks"])]
+        learnt = [
+            block_kinds.from_parts(class_of(described), described, part(f"block{n}."))
+            for n, described in enumerate(about["blocks"])
+        ]
         labels = ids.names if about["label"] is None else text.unpack(part("labels."))
         return cls(ids, about["key"], about["indicator"], tuple(learnt), about["label"], labels)
 

@@ -60,7 +60,9 @@ def _read_file(path: Path) -> pl.DataFrame:
         raise DataError(f"{path}: could not be read{hint} ({str(error).splitlines()[0]})") from None
     except pl.exceptions.NoDataError:
         raise DataError(f"{path}: the file has no rows") from None
-    raise DataError(f"{path}: expected a file called .csv, .tsv, .parquet, .arrow or .feather (.gz too)")
+    raise DataError(
+        f"{path}: expected a file called .csv, .tsv, .parquet, .arrow or .feather (.gz too); others need a loader"
+    )
 
 
 def _from_columns(columns: Mapping[str, Any], name: str) -> pl.DataFrame:

@@ -4,6 +4,19 @@ from __future__ import annotations
 
 from fmfkit.plugins.hookspecs import Spec, hookimpl
 
+COMMANDS = {
+    "demo": "Train plain and feature-based factorization on generated data, and compare.",
+    "evaluate": "Measure a model on the pairs of a file.",
+    "fit": "Train a model on a file of pairs, with tables of attributes.",
+    "info": "Show version, instruction sets, OpenMP and compiler.",
+    "inspect": "Show what a model file holds.",
+    "new-plugin": "Write a plugin package to start from, with tests that pass.",
+    "plugins": "List installed plugins, what they offer, and what failed.",
+    "predict": "Predict the ratings of pairs of a file.",
+    "recommend": "Show the best targets for queries of a model.",
+}
+"""The subcommands that fmfkit has, with a line for each: no plugin may take their names."""
+
 
 @hookimpl
 def fmfkit_losses() -> list[Spec]:
@@ -43,3 +56,52 @@ def fmfkit_solvers() -> list[Spec]:
         Spec("hogwild", "fmfkit.solvers:Hogwild", "lock-free stochastic gradient descent, pair by pair"),
         Spec("reference", "fmfkit.solvers:Reference", "Algorithms 1 to 3 in plain NumPy: the oracle"),
     ]
+
+
+@hookimpl
+def fmfkit_metrics() -> list[Spec]:
+    """Offer the metrics; those of rankings are asked for with a depth, "ndcg@10"."""
+    return [
+        Spec("rmse", "fmfkit.recommend.evaluation:rmse", "root mean square error"),
+        Spec("mae", "fmfkit.recommend.evaluation:mae", "mean absolute error"),
+        Spec("log_loss", "fmfkit.recommend.evaluation:log_loss", "mean -ln p of the class, for y from 0 to 1"),
+        Spec("auc", "fmfkit.recommend.evaluation:auc", "how often a positive is above a negative"),
+        Spec(
+            "precision", "fmfkit.recommend.evaluation:precision", "precision@k: share of the first k that is relevant"
+        ),
+        Spec("recall", "fmfkit.recommend.evaluation:recall", "recall@k: share of what is relevant among the first k"),
+        Spec("map", "fmfkit.recommend.evaluation:average_precision", "map@k: mean average precision"),
+        Spec("ndcg", "fmfkit.recommend.evaluation:ndcg", "ndcg@k: gains discounted by the logarithm of the rank"),
+        Spec("mrr", "fmfkit.recommend.evaluation:mrr", "mrr@k: 1 / rank of the first relevant target"),
+    ]
+
+
+@hookimpl
+def fmfkit_callbacks() -> list[Spec]:
+    """Offer the callbacks that need no function."""
+    return [
+        Spec("log", "fmfkit.training.callbacks:Log", "log:to=FILE writes a line of JSON per round"),
+        Spec("progress", "fmfkit.training.callbacks:Progress", "prints a line per round"),
+        Spec("time_budget", "fmfkit.training.callbacks:TimeBudget", "time_budget:seconds=60 stops after that time"),
+        Spec("tolerance", "fmfkit.training.callbacks:Tolerance", "stops when a round lowers the objective by little"),
+    ]
+
+
+@hookimpl
+def fmfkit_blocks() -> list[Spec]:
+    """Offer the kinds of feature blocks."""
+    return [
+        Spec("categorical", "fmfkit.data.blocks:Categorical", "one value per instance"),
+        Spec("tags", "fmfkit.data.blocks:Tags", "several values per instance, with a separator between"),
+        Spec("text", "fmfkit.data.blocks:Text", "a bag of words"),
+        Spec("taxonomy", "fmfkit.data.blocks:Taxonomy", "all ancestors, one column each"),
+        Spec("numeric", "fmfkit.data.blocks:Numeric", "a number, or the bin it is in"),
+        Spec("neighbours", "fmfkit.data.blocks:Neighbours", "links to other instances"),
+        Spec("precomputed", "fmfkit.data.blocks:Precomputed", "a matrix"),
+    ]
+
+
+@hookimpl
+def fmfkit_loaders() -> list[Spec]:
+    """Offer the loader of MovieLens."""
+    return [Spec("movielens", "fmfkit.data.loaders:load_movielens", "a folder of MovieLens, of any size")]

@@ -6,7 +6,7 @@ from typing import Any
 
 import attrs
 
-from fmfkit.plugins.registry import BUILTIN, KINDS, Kind, Registry, get_registry
+from fmfkit.plugins.registry import BUILTIN, KINDS, Registry, get_registry
 
 Description = dict[str, Any]
 
@@ -16,30 +16,21 @@ def describe(component: Any) -> Description | None:
 
     Options may be components themselves, such as a solver's scheduler.
     """
-    registry, factory = get_registry(), f"{type(component).__module__}:{type(component).__qualname__}"
+    registry = get_registry()
     for kind, (_, interface) in KINDS.items():
         if interface is None or not isinstance(component, interface):
             continue
-        for name in registry.names(kind):
-            if _path(registry.spec(kind, name).load()) == factory:
-                info = registry.plugins[name.partition(":")[0]]
-                options = _options(component)
-                return (
-                    None
-                    if options is None
-                    else {
-                        "kind": kind,
-                        "name": name,
-                        "options": options,
-                        "distribution": info.distribution,
-                        "version": info.version,
-                    }
-                )
+        name, options = registry.name_of(kind, type(component)), _options(component)
+        if name is not None and options is not None:
+            return {"kind": kind, "options": options, **origin(name)}
     return None
 
 
-def _path(factory: Any) -> str:
-    return f"{getattr(factory, '__module__', '')}:{getattr(factory, '__qualname__', '')}"
+def origin(name: str, registry: Registry | None = None) -> Description:
+    """Return a full name, and the distribution that it comes with."""
+    registry = get_registry() if registry is None else registry
+    info = registry.plugins[name.partition(":")[0]]
+    return {"name": name, "distribution": info.distribution, "version": info.version}
 
 
 def _options(component: Any) -> dict[str, Any] | None:
@@ -66,17 +57,23 @@ def _options(component: Any) -> dict[str, Any] | None:
 def create(given: Description, where: str, registry: Registry | None = None) -> Any:
     """Make the component that ``describe`` described; ``where`` is what errors call its source."""
     registry = get_registry() if registry is None else registry
-    plugin, kind = given["name"].partition(":")[0], given["kind"]
-    if plugin != BUILTIN and plugin not in registry.plugins:
-        raise LookupError(
-            f"{where}: its {kind} {given['name']!r} comes with {given['distribution']} {given['version']}, which is "
-            f"not installed: python -m pip install {given['distribution']}"
-        )
+    check_installed(given, f"{where}: its {given['kind']}", registry)
     options = {
         name: create(value, where, registry) if isinstance(value, dict) else value
         for name, value in given["options"].items()
     }
-    return registry.create(kind, given["name"], **options)
+    return registry.create(given["kind"], given["name"], **options)
 
 
-__all__ = ["Description", "Kind", "create", "describe"]
+def check_installed(given: Description, what: str, registry: Registry | None = None) -> None:
+    """Refuse what comes with a plugin that is not installed; ``given`` has what ``origin`` returned."""
+    registry = get_registry() if registry is None else registry
+    plugin = given["name"].partition(":")[0]
+    if plugin != BUILTIN and plugin not in registry.plugins:
+        raise LookupError(
+            f"{what} {given['name']!r} comes with {given['distribution']} {given['version']}, which is not installed: "
+            f"python -m pip install {given['distribution']}"
+        )
+
+
+__all__ = ["Description", "check_installed", "create", "describe", "origin"]

@@ -14,7 +14,8 @@ A plugin is a module (or object) named by an entry point of group ``fmfkit``::
         return [Spec("huber", "my_package.losses:Huber", "quadratic near zero, linear far away")]
 
 The loss is then ``mine:huber``, and ``huber`` where nobody else offers one. Hooks are called once, when something first
-asks the registry; nothing is imported for a factory given as a string until it is used.
+asks the registry; nothing is imported for a factory given as a string until it is used. The plugin may say for which
+``INTERFACE`` it was written: ``fmfkit_interface = 1``.
 """
 
 from __future__ import annotations
@@ -30,6 +31,11 @@ from attrs import validators
 PROJECT = "fmfkit"
 hookspec = pluggy.HookspecMarker(PROJECT)
 hookimpl = pluggy.HookimplMarker(PROJECT)
+
+INTERFACE = 1
+"""The version of the hooks and interfaces that this fmfkit has; whatever is added or changed raises it."""
+OLDEST_INTERFACE = 1
+"""The oldest version for which a plugin may have been written; what is taken away raises it."""
 
 
 @attrs.frozen
@@ -84,15 +90,47 @@ def fmfkit_solvers() -> Iterable[Spec]:
 
 
 @hookspec
+def fmfkit_metrics() -> Iterable[Spec]:
+    """Return the metrics that the plugin offers: factories of fmfkit.Metric."""
+    return ()
+
+
+@hookspec
+def fmfkit_blocks() -> Iterable[Spec]:
+    """Return the feature blocks that the plugin offers: each factory is a subclass of fmfkit.data.Block, or its path,
+    and the name is its ``kind``."""
+    return ()
+
+
+@hookspec
+def fmfkit_callbacks() -> Iterable[Spec]:
+    """Return the callbacks that the plugin offers: factories of callables that take a fmfkit.RoundEvent."""
+    return ()
+
+
+@hookspec
+def fmfkit_loaders() -> Iterable[Spec]:
+    """Return the loaders that the plugin offers: each factory is a function that takes a path, and options by name,
+    and returns a fmfkit.Dataset or a table of pairs."""
+    return ()
+
+
+@hookspec
 def fmfkit_commands() -> Iterable[Spec]:
     """Return the subcommands that the plugin adds to the command line: each factory is a click.Command, or its path."""
     return ()
 
 
 __all__ = [
+    "INTERFACE",
+    "OLDEST_INTERFACE",
     "Spec",
+    "fmfkit_blocks",
+    "fmfkit_callbacks",
     "fmfkit_commands",
+    "fmfkit_loaders",
     "fmfkit_losses",
+    "fmfkit_metrics",
     "fmfkit_regularizers",
     "fmfkit_schedulers",
     "fmfkit_solvers",

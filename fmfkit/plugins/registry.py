@@ -6,12 +6,13 @@ Environment variables: ``FMFKIT_BLOCK_PLUGINS`` names plugins to leave alone, wi
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import functools
 import importlib.metadata
 import os
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal, overload
 
 import attrs
@@ -19,20 +20,24 @@ import pluggy
 
 from fmfkit.errors import PluginLoadError, UnknownNameError
 from fmfkit.interfaces import Loss, PartitionScheduler, Regularizer, Solver
-from fmfkit.plugins import builtin, hookspecs
+from fmfkit.plugins import builtin, hookspecs, names
 from fmfkit.plugins.discovery import Found, find
-from fmfkit.plugins.hookspecs import Spec
+from fmfkit.plugins.hookspecs import INTERFACE, OLDEST_INTERFACE, Spec
 
 BUILTIN = "builtin"
-Kind = Literal["loss", "regularizer", "scheduler", "solver", "command"]
+Kind = Literal["loss", "regularizer", "scheduler", "solver", "metric", "block", "callback", "loader", "command"]
 KINDS: dict[Kind, tuple[str, type | None]] = {
     "loss": ("fmfkit_losses", Loss),
     "regularizer": ("fmfkit_regularizers", Regularizer),
     "scheduler": ("fmfkit_schedulers", PartitionScheduler),
     "solver": ("fmfkit_solvers", Solver),
+    "metric": ("fmfkit_metrics", None),
+    "block": ("fmfkit_blocks", None),
+    "callback": ("fmfkit_callbacks", None),
+    "loader": ("fmfkit_loaders", None),
     "command": ("fmfkit_commands", None),
 }
-"""The hook of each kind, and the interface that its components have; a command is checked by the command line."""
+"""The hook of each kind, and the interface that its components have; None: who uses them checks them."""
 
 
 @attrs.frozen
@@ -45,6 +50,8 @@ class PluginInfo:
     status: Literal["ok", "blocked", "failed"]
     error: BaseException | None = attrs.field(default=None, eq=False)
     offers: Mapping[Kind, tuple[Spec, ...]] = attrs.field(factory=dict, eq=False)
+    refused: tuple[str, ...] = ()
+    """Why some of what it offers is refused, the rest being accepted."""
 
 
 class Registry:
@@ -81,10 +88,11 @@ class Registry:
 
     def _register(self, plugin: Found, loaded: Any) -> None:
         try:
+            _check_interface(loaded)
             self._manager.register(loaded, name=plugin.name)
-            self._check_hooks(loaded)
+            optional = self._check_hooks(loaded)
             offers = {kind: tuple(self._offered(kind, loaded)) for kind in KINDS}
-            if not any(offers.values()):
+            if not any(offers.values()) and not optional:
                 raise ValueError("it offers nothing: no hook of fmfkit is implemented, or all return nothing")
         except KeyboardInterrupt:
             raise
@@ -93,20 +101,41 @@ class Registry:
                 self._manager.unregister(name=plugin.name)
             self._fail(plugin, error)
             return
+        taken = {spec.name: why for spec in offers["command"] if (why := self._taken_command(spec.name)) is not None}
+        offers["command"] = tuple(spec for spec in offers["command"] if spec.name not in taken)
         for kind, specs in offers.items():
             self._specs[kind].update({f"{plugin.name}:{spec.name}": spec for spec in specs})
-        self._note(plugin, "ok", offers={kind: specs for kind, specs in offers.items() if specs})
+        kept = {kind: specs for kind, specs in offers.items() if specs}
+        self._note(plugin, "ok", offers=kept, refused=tuple(taken.values()))
+        for why in taken.values():
+            self._warn(plugin, why)
 
-    def _check_hooks(self, loaded: Any) -> None:
-        """Refuse hooks that do not exist, marked or merely named like ours."""
+    def _taken_command(self, name: str) -> str | None:
+        """Return why a subcommand is refused, if it is: it must not shadow another one."""
+        if name.replace("_", "-") in builtin.COMMANDS:
+            return f"offers the subcommand {name!r}, which is refused: fmfkit has one of that name"
+        for full in self._specs["command"]:
+            plugin, _, other = full.partition(":")
+            if other == name:
+                return f"offers the subcommand {name!r}, which is refused: plugin {plugin!r} has one of that name"
+        return None
+
+    def _check_hooks(self, loaded: Any) -> bool:
+        """Refuse hooks that do not exist, marked or merely named like ours; return whether there are optional ones."""
         self._manager.check_pending()
         known = [hook for hook, _ in KINDS.values()]
+        optional = False
         for name in dir(loaded):
             if name.startswith("fmfkit_") and name not in known and callable(getattr(loaded, name, None)):
+                marks = self._manager.parse_hookimpl_opts(loaded, name)
+                if marks is not None and marks["optionalhook"]:
+                    optional = True  # of another version of fmfkit
+                    continue
                 near = difflib.get_close_matches(name, known, 1)
                 raise ValueError(
                     f"unknown hook {name!r}" + (f"; did you mean {near[0]!r}?" if near else f"; hooks are {known}")
                 )
+        return optional
 
     def _offered(self, kind: Kind, loaded: Any) -> Iterator[Spec]:
         hook = KINDS[kind][0]
@@ -129,12 +158,11 @@ class Registry:
 
     def _fail(self, plugin: Found, error: BaseException) -> None:
         self._note(plugin, "failed", error=error)
-        warnings.warn(
-            f"fmfkit plugin {plugin.name!r} ({plugin.distribution} {plugin.version}) could not be loaded "
-            f"and is ignored: {type(error).__name__}: {error}",
-            RuntimeWarning,
-            stacklevel=2,
-        )
+        self._warn(plugin, f"could not be loaded and is ignored: {type(error).__name__}: {error}")
+
+    def _warn(self, plugin: Found, what: str) -> None:
+        told = f"fmfkit plugin {plugin.name!r} ({plugin.distribution} {plugin.version}) {what}"
+        warnings.warn(told, RuntimeWarning, stacklevel=3)
 
     def names(self, kind: Kind) -> list[str]:
         """Return what is offered of a kind, as "plugin:name"."""
@@ -180,21 +208,49 @@ class Registry:
                 message += f"; plugin {info.name!r} is {info.status}" + (f" ({info.error})" if info.error else "")
         return message
 
-    def create(self, kind: Kind, name: str, **options: Any) -> Any:
-        """Make the component that a name stands for, with these options."""
-        spec, interface = self.spec(kind, name), KINDS[kind][1]
+    def load(self, kind: Kind, name: str) -> Any:
+        """Return the factory that a name stands for: of feature blocks, loaders and commands, the thing itself."""
+        spec = self.spec(kind, name)
         try:
-            factory = spec.load()
+            return spec.load()
         except Exception as error:
             raise PluginLoadError(
                 f"{kind} {name!r}: {spec.factory!r} could not be imported: {type(error).__name__}: {error}"
             ) from error
-        if interface is None:
-            return factory  # a command is the thing itself
-        made = factory(**options)
-        if not isinstance(made, interface):
-            raise PluginLoadError(f"{kind} {name!r}: {spec.factory!r} made {made!r}, which is no {interface.__name__}")
+
+    def create(self, kind: Kind, name: str, **options: Any) -> Any:
+        """Make the component that a name stands for, with these options and those that follow the name."""
+        bare, texts = names.parse(name)
+        factory, interface = self.load(kind, bare), KINDS[kind][1]
+        made = names.make(f"{kind} {bare!r}", factory, texts, options)
+        if interface is not None and not isinstance(made, interface):
+            raise PluginLoadError(f"{kind} {bare!r}: {factory!r} made {made!r}, which is no {interface.__name__}")
         return made
+
+    def name_of(self, kind: Kind, factory: Any) -> str | None:
+        """Return the full name under which a factory, such as a class, is offered; None if it is not."""
+        for name in self.names(kind):
+            with contextlib.suppress(PluginLoadError):  # of another plugin
+                if self.load(kind, name) is factory:
+                    return name
+        return None
+
+
+def _check_interface(loaded: Any) -> None:
+    """Refuse a plugin that was written for hooks and interfaces which this fmfkit does not have, if it says so."""
+    written = getattr(loaded, "fmfkit_interface", INTERFACE)
+    if isinstance(written, bool) or not isinstance(written, int):
+        raise TypeError(f"fmfkit_interface: expected a whole number, such as {INTERFACE}, got {written!r}")
+    has = f"fmfkit {importlib.metadata.version('fmfkit')} has version {INTERFACE}"
+    if written > INTERFACE:
+        raise ValueError(
+            f"it was written for version {written} of the plugin interface, and {has}: install a newer fmfkit"
+        )
+    if written < OLDEST_INTERFACE:
+        raise ValueError(
+            f"it was written for version {written} of the plugin interface, and {has}, which supports plugins from "
+            f"version {OLDEST_INTERFACE} on: install a newer release of the plugin"
+        )
 
 
 @functools.cache
@@ -214,7 +270,7 @@ def resolve(kind: Literal["solver"], given: Any) -> Solver: ...
 def resolve(kind: Kind, given: Any) -> Any:
     """Return a component given as itself or by name."""
     interface = KINDS[kind][1]
-    assert interface is not None  # commands are not resolved
+    assert interface is not None  # the others are resolved by who uses them
     if isinstance(given, str):
         return get_registry().create(kind, given)
     if not isinstance(given, interface):
@@ -223,4 +279,15 @@ def resolve(kind: Kind, given: Any) -> Any:
     return given
 
 
-__all__ = ["PluginInfo", "Registry", "get_registry", "resolve"]
+def resolve_callbacks(given: Any) -> list[Callable[[Any], None]]:
+    """Return callbacks, one or several, given as themselves or by name; a name makes a new one each time."""
+    several = [given] if isinstance(given, str) or callable(given) else list(given)
+    made = [get_registry().create("callback", one) if isinstance(one, str) else one for one in several]
+    for one, callback in zip(several, made, strict=True):
+        if not callable(callback):
+            told = f"{callback!r}" if one is callback else f"{callback!r}, which {one!r} makes"
+            raise TypeError(f"callbacks: expected callables that take a RoundEvent, or names of them, got {told}")
+    return made
+
+
+__all__ = ["PluginInfo", "Registry", "get_registry", "resolve", "resolve_callbacks"]

@@ -12,12 +12,14 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from fmfkit import metrics
-from fmfkit.arguments import suggestion, whole
+from fmfkit.arguments import whole
 from fmfkit.data.dataset import Dataset
 from fmfkit.data.positives import all_positive, as_positives
+from fmfkit.errors import PluginLoadError
 from fmfkit.interfaces import Loss
 from fmfkit.model.answers import Ranked
 from fmfkit.model.model import Model
+from fmfkit.plugins.registry import get_registry
 
 POSITIVES = ("ndcg@10", "recall@20")
 """The metrics of positives; the first decides."""
@@ -98,27 +100,61 @@ def _nothing_relevant(y: NDArray[np.float64]) -> str | None:
     return None if (y > 0).any() else "no pair has y above 0"
 
 
-METRICS: dict[str, Metric] = {
-    metric.name: metric
-    for metric in (
-        Metric("rmse", lambda on: metrics.rmse(on.y, on.prediction, on.data.weight)),
-        Metric("mae", lambda on: metrics.mae(on.y, on.prediction, on.data.weight)),
-        Metric(
-            "log_loss", lambda on: metrics.log_loss(on.y, on.prediction, on.data.weight), refusal=_not_probabilities
-        ),
-        Metric("auc", lambda on: metrics.auc(on.y, on.score, on.data.weight), larger=True, refusal=_not_two_classes),
-    )
-}
-"""Metrics of single pairs."""
+def rmse() -> Metric:
+    """Return the root mean square error."""
+    return Metric("rmse", lambda on: metrics.rmse(on.y, on.prediction, on.data.weight))
 
-RANKINGS: dict[str, Callable[[metrics.Ranking, int], float]] = {
-    "precision": lambda ranking, k: ranking.precision(k),
-    "recall": lambda ranking, k: ranking.recall(k),
-    "map": lambda ranking, k: ranking.map(k),
-    "ndcg": lambda ranking, k: ranking.ndcg(k),
-    "mrr": lambda ranking, k: ranking.mrr(),
-}
-"""Metrics of rankings, asked for with a depth: "ndcg@10"."""
+
+def mae() -> Metric:
+    """Return the mean absolute error."""
+    return Metric("mae", lambda on: metrics.mae(on.y, on.prediction, on.data.weight))
+
+
+def log_loss() -> Metric:
+    """Return the mean negative logarithm of probabilities."""
+    return Metric(
+        "log_loss", lambda on: metrics.log_loss(on.y, on.prediction, on.data.weight), refusal=_not_probabilities
+    )
+
+
+def auc() -> Metric:
+    """Return the chance that a positive has a higher score than a negative."""
+    return Metric("auc", lambda on: metrics.auc(on.y, on.score, on.data.weight), larger=True, refusal=_not_two_classes)
+
+
+def of_ranking(name: str, function: Callable[[metrics.Ranking, int], float], k: int) -> Metric:
+    """Return a metric of the first ``k`` targets, ranked for each query."""
+    k = whole("k", k, least=1)
+
+    def measure(on: Judged) -> float:
+        return function(on.ranking(k), min(k, on.data.shape[1]))
+
+    return Metric(f"{name}@{k}", measure, larger=True, ranks=True, refusal=_nothing_relevant)
+
+
+def precision(k: int) -> Metric:
+    """Return the share of relevant targets among the first k."""
+    return of_ranking("precision", lambda ranking, k: ranking.precision(k), k)
+
+
+def recall(k: int) -> Metric:
+    """Return the share of relevant targets that are among the first k."""
+    return of_ranking("recall", lambda ranking, k: ranking.recall(k), k)
+
+
+def average_precision(k: int) -> Metric:
+    """Return MAP@k."""
+    return of_ranking("map", lambda ranking, k: ranking.map(k), k)
+
+
+def ndcg(k: int) -> Metric:
+    """Return NDCG@k."""
+    return of_ranking("ndcg", lambda ranking, k: ranking.ndcg(k), k)
+
+
+def mrr(k: int) -> Metric:
+    """Return the mean of 1 / rank of the first relevant target, 0 where it is not among the first k."""
+    return of_ranking("mrr", lambda ranking, k: ranking.mrr(), k)
 
 
 AnyMetric = str | Metric | Callable[..., float]
@@ -126,28 +162,25 @@ AnyMetric = str | Metric | Callable[..., float]
 
 
 def metric_of(given: AnyMetric) -> Metric:
-    """Return a metric: itself, by name, or a function of y, predictions and weights (larger is taken as better)."""
+    """Return a metric: itself, by name, or a function of y, predictions and weights (larger is taken as better).
+
+    A name may have options, "within:tolerance=0.5"; "ndcg@10" is short for "ndcg:k=10". The metric is called as it was
+    asked for.
+    """
     if isinstance(given, Metric):
         return given
     if callable(given):
         function = given
         name = getattr(function, "__name__", repr(function))
         return Metric(name, lambda on: float(function(on.y, on.prediction, on.data.weight)), larger=True)
-    name, _, depth = given.partition("@")
-    if name in RANKINGS:
-        k = whole("k", int(depth) if depth.isdigit() else 0, least=1)
-        return _ranking_metric(given, RANKINGS[name], k)
-    if given not in METRICS:
-        known = [*METRICS, *(f"{name}@k" for name in RANKINGS)]
-        raise ValueError(f"metric: there is no {given!r}; there are {known}{suggestion(given, known)}")
-    return METRICS[given]
-
-
-def _ranking_metric(name: str, function: Callable[[metrics.Ranking, int], float], k: int) -> Metric:
-    def measure(on: Judged) -> float:
-        return function(on.ranking(k), min(k, on.data.shape[1]))
-
-    return Metric(name, measure, larger=True, ranks=True, refusal=_nothing_relevant)
+    name, depth = given, {}
+    if "@" in given and "=" not in given:
+        name, _, k = given.partition("@")
+        depth = {"k": whole("k", int(k) if k.isdigit() else 0, least=1)}
+    made = get_registry().create("metric", name, **depth)
+    if not isinstance(made, Metric):
+        raise PluginLoadError(f"metric {name!r}: it made {made!r}, which is no Metric")
+    return attrs.evolve(made, name=given)
 
 
 def suitable_metrics(loss: Loss, y: NDArray[np.float64], *, positives: bool = False) -> list[Metric]:
@@ -159,7 +192,7 @@ def suitable_metrics(loss: Loss, y: NDArray[np.float64], *, positives: bool = Fa
     if positives or all_positive(y):
         return [metric_of(name) for name in POSITIVES]
     named = [metric_of(name) for name in loss.metrics]
-    return [metric for metric in named if metric.refusal(y) is None] or [METRICS["rmse"]]
+    return [metric for metric in named if metric.refusal(y) is None] or [metric_of("rmse")]
 
 
 def evaluate(
@@ -179,4 +212,4 @@ def evaluate(
     return {metric.name: float(metric.measure(judged)) for metric in wanted}
 
 
-__all__ = ["METRICS", "RANKINGS", "Judged", "Metric", "evaluate", "metric_of", "suitable_metrics"]
+__all__ = ["Judged", "Metric", "evaluate", "metric_of", "of_ranking", "suitable_metrics"]

@@ -11,6 +11,7 @@ import attrs
 from fmfkit.arguments import whole
 from fmfkit.data.dataset import Dataset
 from fmfkit.data.positives import Recognised
+from fmfkit.plugins.registry import resolve_callbacks
 from fmfkit.problem.problem import Problem
 from fmfkit.recommend.evaluation import Metric
 from fmfkit.recommend.positives import Settled, settled
@@ -20,7 +21,7 @@ from fmfkit.recommend.settings import Settings
 from fmfkit.recommend.sweep import chosen, has_collapsed
 from fmfkit.recommend.tuning import Tuned, search
 from fmfkit.training.callbacks import Progress
-from fmfkit.training.events import Callback
+from fmfkit.training.events import AnyCallback
 
 
 @attrs.frozen(kw_only=True)
@@ -44,7 +45,7 @@ class FMF(Settings):
         metric: str | Metric | None = None,
         start: Recommender | None = None,
         progress: bool | None = None,
-        callbacks: Callback | Sequence[Callback] = (),
+        callbacks: AnyCallback | Sequence[AnyCallback] = (),
     ) -> Recommender:
         """Train.
 
@@ -77,7 +78,7 @@ class FMF(Settings):
         validate: Dataset | float = 0.1,
         metric: str | Metric | None = None,
         progress: bool | None = None,
-        callbacks: Callback | Sequence[Callback] = (),
+        callbacks: AnyCallback | Sequence[AnyCallback] = (),
     ) -> Tuned:
         """Search for the ``l2``, ``bias_l2`` and ``strengths`` that are best on a validation part; ``growth`` and
         ``balance`` too, where they are above 0. For positives only it searches ``l2``, ``cells``, ``balance`` and
@@ -110,10 +111,11 @@ def trained(
     metric: str | Metric | None,
     start: Recommender | None,
     progress: bool | None,
-    callbacks: Callback | Sequence[Callback],
+    callbacks: AnyCallback | Sequence[AnyCallback],
     label: str = "fit",
 ) -> Recommender:
     """Train with settings that are settled; see ``FMF.fit``."""
+    resolve_callbacks(callbacks)  # those that cannot be made are refused before any work
     prepared = Prepared.of(data, validate, decided.settings, start)
     prepared.watch(decided.settings, metric)  # what cannot be measured is refused before any work
     settings = chosen(decided, data, prepared, metric, stream=sys.stderr if shows(progress) else None)
@@ -138,9 +140,10 @@ def tuned(
     validate: Dataset | float,
     metric: str | Metric | None,
     progress: bool | None,
-    callbacks: Callback | Sequence[Callback],
+    callbacks: AnyCallback | Sequence[AnyCallback],
 ) -> Tuned:
     """Search from settings that are settled; see ``FMF.tune``."""
+    resolve_callbacks(callbacks)
     stream = sys.stderr if shows(progress) else None
     trials = whole("trials", trials, least=1)
     prepared = Prepared.of(data, validate, decided.settings, None)
@@ -162,9 +165,9 @@ def shows(progress: bool | None) -> bool:
     return sys.stderr.isatty() if progress is None else progress
 
 
-def listed(callbacks: Callback | Sequence[Callback]) -> list[Callback]:
+def listed(callbacks: AnyCallback | Sequence[AnyCallback]) -> list[AnyCallback]:
     """Return one callback or several as a list."""
-    return [callbacks] if callable(callbacks) else list(callbacks)
+    return [callbacks] if isinstance(callbacks, str) or callable(callbacks) else list(callbacks)
 
 
 __all__ = ["FMF"]

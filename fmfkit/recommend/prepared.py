@@ -15,7 +15,7 @@ from fmfkit.data.encoder import Encoder
 from fmfkit.data.positives import as_positives, usual_split
 from fmfkit.errors import DataError
 from fmfkit.model.model import Model
-from fmfkit.plugins.registry import resolve
+from fmfkit.plugins.registry import resolve, resolve_callbacks
 from fmfkit.problem.cells import AllCells
 from fmfkit.problem.objective import LearntPenalty, Objective, Penalties, Penalty
 from fmfkit.problem.observations import Observations
@@ -26,7 +26,7 @@ from fmfkit.recommend.settings import AnySettings, Settings, resolved_loss
 from fmfkit.recommend.warm_start import WarmStart
 from fmfkit.regularizers import ElasticNet
 from fmfkit.training.callbacks import KeepBest
-from fmfkit.training.events import Callback, RoundEvent
+from fmfkit.training.events import AnyCallback, Callback, RoundEvent, notify
 from fmfkit.training.loop import fit
 from fmfkit.training.records import RoundRecord
 from fmfkit.training.state import State
@@ -214,14 +214,14 @@ class Prepared:
         self,
         settings: Settings,
         watch: KeepBest | None,
-        callbacks: Sequence[Callback],
+        callbacks: Sequence[AnyCallback],
         begin: State | None = None,
     ) -> Model:
         """Train; with a watch, return the model of the best round. ``begin`` is where earlier rounds ended."""
         init = begin
         if init is None and self.start is not None:
             init = self.start.state(settings, self.observations)
-        listed: list[Callback] = [*([watch] if watch else []), *callbacks]
+        listed: list[Callback] = [*([watch] if watch else []), *resolve_callbacks(callbacks)]
         fresh = bool(settings.negatives and settings.negatives_fresh)
         together = _Together(listed, settings.rounds) if fresh else None
         for problem in self.problems(settings):
@@ -238,10 +238,11 @@ class Prepared:
             if model.stopped:
                 break
         if together is not None:
+            together.finish(model.stopped)
             model = attrs.evolve(model, history=tuple(together.history))
         return model if watch is None or is_sampler(settings) else watch.restore(problem, model)
 
-    def fit(self, settings: Settings, metric: str | Metric | None, callbacks: Sequence[Callback]) -> Recommender:
+    def fit(self, settings: Settings, metric: str | Metric | None, callbacks: Sequence[AnyCallback]) -> Recommender:
         """Train, and return what answers by ids."""
         watch = self.watch(settings, metric)
         model = self.run(settings, watch, callbacks)
@@ -300,16 +301,22 @@ class _Together:
     def __init__(self, callbacks: Sequence[Callback], rounds: int) -> None:
         self.callbacks, self.rounds = callbacks, rounds
         self.history: list[RoundRecord] = []
+        self._event: RoundEvent | None = None
 
     def __call__(self, event: RoundEvent) -> None:
         if self.history and event.record.round == self.history[-1].round:
             return  # the start of a fit that goes on
         self.history.append(event.record)
         whole_fit = attrs.evolve(event, rounds=self.rounds, last=self.history[0].round + self.rounds)
-        for callback in self.callbacks:
-            callback(whole_fit)
+        notify(self.callbacks, whole_fit)
         if whole_fit.stopped:
             event.stop(whole_fit.stopped)
+        self._event = whole_fit
+
+    def finish(self, stopped: str | None) -> None:
+        """Tell callbacks the end."""
+        assert self._event is not None
+        notify(self.callbacks, attrs.evolve(self._event, moment="end", stopped=stopped))
 
 
 __all__ = ["Prepared", "parts", "penalties", "some_queries", "with_features"]

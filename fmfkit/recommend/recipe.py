@@ -21,7 +21,7 @@ from fmfkit.recommend.positives import Settled, settled
 from fmfkit.recommend.prepared import some_queries
 from fmfkit.recommend.recommender import Recommender
 from fmfkit.recommend.tuning import Tuned
-from fmfkit.training.events import INTERRUPTED, Callback
+from fmfkit.training.events import INTERRUPTED, AnyCallback
 
 
 @attrs.frozen(kw_only=True)
@@ -93,7 +93,7 @@ class Recipe:
         *,
         start: Recommender | None = None,
         progress: bool | None = None,
-        callbacks: Callback | Sequence[Callback] = (),
+        callbacks: AnyCallback | Sequence[AnyCallback] = (),
         on_report: Callable[[Report], None] | None = None,
         on_tuned: Callable[[Tuned], None] | None = None,
         on_trained: Callable[[Recommender], None] | None = None,
@@ -104,7 +104,7 @@ class Recipe:
             data: all pairs.
             start: a model to go on from, as for ``FMF.fit``.
             progress: whether to show it on stderr; by default if that is a terminal.
-            callbacks: as for ``fmfkit.fit``.
+            callbacks: as for ``fmfkit.fit``; those that are given by name are made anew for each fit.
             on_report: called with the report on the data, before training.
             on_tuned: called with what a search found.
             on_trained: called with the model before it is measured, and before it is trained again on all pairs:
@@ -142,7 +142,7 @@ class Recipe:
         warn_of_collapse(made, chosen=decided.choose)
         measured = {} if test is None else made.evaluate(test, list(self.metrics) or None)
         validated = None if held_out is None or settings.negatives else self._validated(first, held_out)
-        tested = None if test is None or not measured else made.compare(test, next(iter(measured)))
+        tested = None if test is None else made.compare(test, next(iter(self.metrics or measured)))
         return Outcome(
             recommender=made,
             tuned=search,

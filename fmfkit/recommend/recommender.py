@@ -27,6 +27,7 @@ from fmfkit.model.answers import Explanation, Ranked
 from fmfkit.model.model import Model
 from fmfkit.recommend import plotting
 from fmfkit.recommend.baselines import Comparison, Known, compare
+from fmfkit.recommend.blocks import origin, restored_class
 from fmfkit.recommend.evaluation import AnyMetric, Judged, Metric, evaluate, metric_of
 from fmfkit.recommend.settings import Settings
 
@@ -52,7 +53,9 @@ class Recommender:
     """Settings that its file could not hold, by name: components that no plugin offers."""
 
     def pairs(self, source: Any, *, ratings: bool = True) -> Dataset:
-        """Return the pairs of another table, with the same columns, as a data set with the ids of this model."""
+        """Return the pairs of another table, with the same columns, or of a data set, with the ids of this model."""
+        if isinstance(source, Dataset):
+            return self._by_my_rows(source)
         none = np.zeros(0, np.int32)
         sides = _bare(self.encoder.queries), _bare(self.encoder.targets)
         return Dataset(none, none, np.zeros(0), None, None, *sides, self.columns).with_pairs(source, ratings=ratings)
@@ -276,10 +279,10 @@ class Recommender:
         return f"<table><caption>Recommender</caption>{rows}</table>"
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything to one safetensors file."""
+        """Write everything to one safetensors file; a feature block whose class no plugin offers is refused."""
         sections = {"model": self.model.section(), "recommender": self._section()}
         for name, side in (("queries", self.encoder.queries), ("targets", self.encoder.targets)):
-            sections[name] = file.Section(*side.to_parts())
+            sections[name] = file.Section(*side.to_parts(origin))
         file.write(path, sections)
 
     def _section(self) -> file.Section:
@@ -306,7 +309,10 @@ class Recommender:
             raise DataError(f"{path}: a model by row numbers, without ids; read it with Model.load")
         about, arrays = sections["recommender"].about, sections["recommender"].arrays
         queries, targets = (
-            SideEncoder.from_parts(sections[name].about, sections[name].arrays) for name in ("queries", "targets")
+            SideEncoder.from_parts(
+                sections[name].about, sections[name].arrays, lambda block: restored_class(block, str(path))
+            )
+            for name in ("queries", "targets")
         )
         remembered = {name: value for name, value in about["settings"].items() if name != "loss"}
         settings, lost = Settings.from_json(remembered, str(path))

@@ -9,12 +9,13 @@ import attrs
 import numpy as np
 
 from fmfkit.data.encoder import Encoder
+from fmfkit.plugins.registry import resolve_callbacks
 from fmfkit.problem.objective import LearntPenalty
 from fmfkit.recommend.evaluation import Metric
 from fmfkit.recommend.prepared import Prepared, with_features
 from fmfkit.recommend.settings import LEARNT_SETTINGS
 from fmfkit.search import BestSoFar, Knobs, Number, Pace, Search
-from fmfkit.training.events import Callback, RoundEvent
+from fmfkit.training.events import AnyCallback, Callback, RoundEvent, notify
 from fmfkit.training.state import State
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def search(
     trials: int,
     metric: str | Metric | None,
     stream: TextIO | None,
-    callbacks: Sequence[Callback],
+    callbacks: Sequence[AnyCallback],
 ) -> Tuned:
     """Try settings; see ``FMF.tune``."""
     if front.regularizer is not None:
@@ -145,14 +146,20 @@ def _with(front: FMF, values: dict[str, Any], encoder: Encoder) -> FMF:
 class _Stopping:
     """Calls callbacks, and notes whether one of them stopped the fit."""
 
-    def __init__(self, callbacks: Sequence[Callback]) -> None:
-        self.callbacks, self.stopped = callbacks, False
+    def __init__(self, callbacks: Sequence[AnyCallback]) -> None:
+        self.given, self.stopped = callbacks, False
+        self.callbacks: list[Callback] = []
 
     def __call__(self, event: RoundEvent) -> None:
+        if event.moment == "start":
+            self.callbacks = resolve_callbacks(self.given)
         before = event.stopped
-        for callback in self.callbacks:
-            callback(event)
+        notify(self.callbacks, event)
         self.stopped |= before is None and event.stopped is not None
+
+    def end(self, event: RoundEvent) -> None:
+        """Tell callbacks the end of a fit."""
+        notify(self.callbacks, event)
 
 
 def _show(stream: TextIO, n: int, trials: int, metric: str, value: float, best: float) -> None:

@@ -1,11 +1,19 @@
-"""Ready-made callbacks for ``fit(..., callbacks=[...])``. A callback is any callable that takes a RoundEvent."""
+"""Ready-made callbacks for ``fit(..., callbacks=[...])``. A callback is any callable that takes a RoundEvent.
+
+It is called at the start and after each round; ``event.moment`` tells which. If it has a method ``end``, that is called
+with the last event when the fit is over.
+"""
 
 from __future__ import annotations
 
+import json
+import logging
+import os
 import sys
 import time
 from collections.abc import Callable
-from typing import TextIO
+from pathlib import Path
+from typing import Any, TextIO
 
 import attrs
 from attrs import validators
@@ -14,7 +22,7 @@ from fmfkit.model.model import Model
 from fmfkit.problem.problem import Problem
 from fmfkit.search import BestSoFar
 from fmfkit.training.events import RoundEvent
-from fmfkit.typing import Reals
+from fmfkit.training.state import State
 
 
 @attrs.define
@@ -26,9 +34,10 @@ class Tolerance:
 
     def __call__(self, event: RoundEvent) -> None:
         """Compare with the round before."""
-        now, before = event.record.objective, None if event.record.learnt else self._before
+        comparable = event.moment == "round" and not event.record.learnt
+        now, before = event.record.objective, self._before if comparable else None
         self._before = now
-        if event.record.seconds and before is not None and before - now < self.relative * abs(before):
+        if before is not None and before - now < self.relative * abs(before):
             event.stop(f"the objective fell by less than {self.relative:g} of itself")
 
 
@@ -49,11 +58,15 @@ class Progress:
             line += f"  {record.seconds:.3g} s/round"
         if self.stream.isatty():
             self.stream.write(f"\r\x1b[K{self._bar(event)}  {line}{self._left(event)}")
-            if record.round == event.last or event.stopped:
-                self.stream.write("\n")
         else:
             self.stream.write(line + "\n")
         self.stream.flush()
+
+    def end(self, event: RoundEvent) -> None:
+        """Leave the line."""
+        if self.stream.isatty():
+            self.stream.write("\n")
+            self.stream.flush()
 
     def _bar(self, event: RoundEvent, width: int = 16) -> str:
         done = event.rounds - (event.last - event.record.round)
@@ -67,6 +80,58 @@ class Progress:
         if not done or not left or event.stopped:
             return ""
         return f"  {(time.monotonic() - self._began) / done * left:.0f} s left"
+
+
+@attrs.define
+class TimeBudget:
+    """Stops when the fit has taken ``seconds``; the round in which that happens is finished."""
+
+    seconds: float = attrs.field(converter=float, validator=validators.gt(0))
+    _began: float = attrs.field(default=0.0, init=False)
+
+    def __call__(self, event: RoundEvent) -> None:
+        """Look at the clock."""
+        if event.moment == "start":
+            self._began = time.monotonic()
+        elif time.monotonic() - self._began >= self.seconds:
+            event.stop(f"its {self.seconds:g} seconds are over")
+
+
+def _folder_exists(instance: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
+    if isinstance(value, logging.Logger):
+        return
+    if not isinstance(value, str | os.PathLike):
+        raise TypeError(f"{attribute.name}: expected a path or a logging.Logger, got {value!r}")
+    if not Path(value).absolute().parent.is_dir():
+        raise ValueError(f"{attribute.name}: there is no folder to write {os.fspath(value)!r} to")
+
+
+@attrs.define
+class Log:
+    """Writes a line of JSON at the start, after each round and at the end: to a file, after what it has, or a logger.
+
+    A line has the fields of the RoundRecord, ``objective``, ``moment``, what other callbacks before it measured, and at
+    the end ``stopped``.
+    """
+
+    to: str | os.PathLike[str] | logging.Logger = attrs.field(validator=_folder_exists)
+
+    def __call__(self, event: RoundEvent) -> None:
+        """Write the round."""
+        self._write(event, {})
+
+    def end(self, event: RoundEvent) -> None:
+        """Write why the fit is over: None where all its rounds were done."""
+        self._write(event, {"stopped": event.stopped})
+
+    def _write(self, event: RoundEvent, more: dict[str, Any]) -> None:
+        record = attrs.asdict(event.record) | {"objective": event.record.objective}
+        line = json.dumps({"moment": event.moment} | record | event.measured | more)
+        if isinstance(self.to, logging.Logger):
+            self.to.info(line)
+        else:
+            with open(self.to, "a", encoding="utf-8") as file:
+                file.write(line + "\n")
 
 
 @attrs.define(eq=False)
@@ -86,7 +151,7 @@ class KeepBest:
     """The value after each round, from the start on."""
     best: BestSoFar[None] = attrs.field(init=False)
     """The best value, and its place."""
-    _kept: tuple[Reals, Reals] | None = attrs.field(default=None, init=False)
+    _kept: State | None = attrs.field(default=None, init=False)
 
     def __attrs_post_init__(self) -> None:
         """Begin without a value."""
@@ -102,7 +167,7 @@ class KeepBest:
         event.measured[self.name] = value
         self.values.append(value)
         if self.best.note(value, None):
-            self._kept = event.state.P.copy(), event.state.Q.copy()
+            self._kept = event.state.copy_for(event.problem)
         elif self.best.since >= self.patience:
             event.stop(f"{self.name} on the validation part has not improved for {self.patience} rounds")
 
@@ -110,9 +175,9 @@ class KeepBest:
         """Return the model of the best round."""
         if self._kept is None:
             raise ValueError("restore: no round was measured")
-        P, Q = self._kept
-        state = attrs.evolve(model.state, P=P, Q=Q, round=model.history[self.best.place].round)
+        kept = {name: getattr(self._kept, name) for name in ("P", "Q", "round", "turns", "spent", "record")}
+        state = attrs.evolve(model.state, **kept)
         return Model.of(problem, state, model.history[: self.best.place + 1], model.stopped)
 
 
-__all__ = ["KeepBest", "Progress", "Tolerance"]
+__all__ = ["KeepBest", "Log", "Progress", "TimeBudget", "Tolerance"]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import Literal
 
 import attrs
 
@@ -15,10 +16,12 @@ from fmfkit.typing import Reals
 INTERRUPTED = "interrupted"
 """The reason of a stop that ends all work that would follow."""
 
+Moment = Literal["start", "round", "end"]
+
 
 @attrs.define(eq=False)
 class RoundEvent:
-    """What a callback sees after each round (and at the start: round 0)."""
+    """What a callback sees at the start, after each round, and, in its method ``end``, at the end."""
 
     problem: Problem
     state: State
@@ -27,6 +30,8 @@ class RoundEvent:
     """How many rounds the fit was asked for; ``record.round`` may start above 0 when it goes on from another."""
     last: int
     """The number of the last round."""
+    moment: Moment
+    """"start", before the first round; "round", after a round; or "end", when there will be no more."""
     stopped: str | None = None
     measured: dict[str, float] = attrs.field(factory=dict)
     """What callbacks measured, by name: ``callbacks.Progress`` shows what those before it found."""
@@ -43,5 +48,18 @@ class RoundEvent:
 
 
 Callback = Callable[[RoundEvent], None]
+"""Called at the start of a fit and after each round; its method ``end``, if it has one, is called at the end."""
+AnyCallback = Callback | str
+"""A callback, or the name of one: it is then made anew for each fit."""
 
-__all__ = ["Callback", "RoundEvent"]
+
+def notify(callbacks: Iterable[Callback], event: RoundEvent) -> None:
+    """Call callbacks with an event; at the end, those that have a method for it."""
+    for callback in callbacks:
+        if event.moment != "end":
+            callback(event)
+        elif (end := getattr(callback, "end", None)) is not None:
+            end(event)
+
+
+__all__ = ["AnyCallback", "Callback", "RoundEvent", "notify"]

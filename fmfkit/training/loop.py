@@ -14,11 +14,12 @@ from fmfkit.arguments import frozen, whole
 from fmfkit.errors import DivergedError, IncompatibleError, PluginContractError
 from fmfkit.interfaces import Solver
 from fmfkit.model.model import Model
-from fmfkit.plugins.registry import resolve
+from fmfkit.plugins.registry import resolve, resolve_callbacks
 from fmfkit.problem.learnt import spread_value
 from fmfkit.problem.problem import Problem
-from fmfkit.training.events import Callback, RoundEvent
+from fmfkit.training.events import AnyCallback, Callback, Moment, RoundEvent, notify
 from fmfkit.training.records import RoundRecord, RoundReport
+from fmfkit.training.stages import Stages
 from fmfkit.training.state import State
 
 
@@ -29,20 +30,21 @@ def fit(
     rounds: int = 10,
     seed: int = 0,
     threads: int | None = None,
-    callbacks: Callback | Iterable[Callback] = (),
+    callbacks: AnyCallback | Iterable[AnyCallback] = (),
     init: State | Model | float | None = None,
 ) -> Model:
     """Train a model.
 
     Args:
         problem: what to learn.
-        solver: a Solver or the name of a registered one.
+        solver: a Solver or the name of a registered one, with options: "sgd:learning_rate=0.01".
         rounds: how many rounds, at most.
         seed: for the initial values and everything drawn later. The same seed gives the same model, bit for bit, on
             any number of threads, with every solver that declares itself deterministic.
         threads: None uses all processors that the process may use, or OMP_NUM_THREADS.
-        callbacks: one or several, called with a RoundEvent at the start and after each round; ``event.stop(reason)``
-            ends the fit.
+        callbacks: one or several, themselves or by name ("tolerance:relative=1e-3"), called with a RoundEvent at the
+            start and after each round; ``event.stop(reason)`` ends the fit. One with a method ``end`` has it called at
+            the end.
         init: the scale of the random initial values (None: 0.05, or what learnt strengths begin with), or a model or
             state to go on from (it is copied; its seed and its count of rounds are kept, so that going on equals not
             having stopped).
@@ -55,10 +57,7 @@ def fit(
     chosen = resolve("solver", solver)
     rounds, seed = whole("rounds", rounds, least=1), whole("seed", seed, least=0)
     threads = resolve_threads(threads)
-    listed = [callbacks] if callable(callbacks) else list(callbacks)
-    for callback in listed:
-        if not callable(callback):
-            raise TypeError(f"callbacks: expected callables that take a RoundEvent, got {callback!r}")
+    listed = resolve_callbacks(callbacks)
     if problem.strengths is not None and not chosen.learns_strengths:
         raise IncompatibleError(
             f"{chosen!r} does not learn strengths; give them (a Penalty, or l2), or use solver='panel'"
@@ -72,7 +71,7 @@ def fit(
     if state.loss is not None and type(state.loss) is type(problem.loss):
         problem = problem.with_loss(state.loss)
     if state.solver != chosen:
-        state.solver, state.turns = chosen, {}
+        state.solver, state.turns, state.spent = chosen, {}, {}
     return _Fit(problem, chosen, state, listed, rounds).run()
 
 
@@ -88,18 +87,26 @@ class _Fit:
     history: list[RoundRecord] = attrs.field(factory=list)
     last: int = attrs.field(init=False)
     """The number of the last round."""
+    stages: Stages = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
         self.last = self.state.round + self.rounds
+        self.stages = Stages(self.solver, self.state)
 
     def run(self) -> Model:
         """Run the rounds."""
-        stopped = self._note(RoundReport(), 0.0)
-        workspace = None if stopped else self.solver.prepare(self.problem, self.state)
-        while self.state.round < self.last and stopped is None:
+        event = self._note(RoundReport(), 0.0, "start")
+        workspace = None if event.stopped else self.solver.prepare(self.problem, self.state)
+        while self.state.round < self.last and event.stopped is None:
+            if not self.stages.enter(event):
+                event.stop(self.stages.reason)
+                break
+            event.embeddings = None  # not kept while a round works
+            if not self.stages.running.sampler:
+                self.state.mean = None  # of samples that this round leaves behind
             began = time.perf_counter()
             if self.problem.loss.learns and self.state.round:
-                self.problem = _with_learnt_loss(self.solver, self.problem, self.state)
+                self.problem = _with_learnt_loss(self.stages.running, self.problem, self.state)
                 self.state.loss = self.problem.loss
                 workspace = self.solver.prepare(self.problem, self.state)
             learns = self.problem.learns
@@ -111,11 +118,14 @@ class _Fit:
             self.state.round += 1
             if self.state.strengths is not None and self.state.strengths is not self.problem.strengths:
                 self.problem = self.problem.with_strengths(self.state.strengths)
-            stopped = self._note(report, seconds, learns=learns)
-        return Model.of(self.problem, self.state, tuple(self.history), stopped)
+            event = self._note(report, seconds, "round", learns=learns)
+            self.stages.note(event)
+        self.stages.leave(event)
+        notify(self.callbacks, attrs.evolve(event, moment="end"))
+        return Model.of(self.problem, self.state, tuple(self.history), event.stopped)
 
-    def _note(self, report: RoundReport, seconds: float, *, learns: bool = False) -> str | None:
-        """Write a round down and notify the callbacks; return why the fit should stop, if it should."""
+    def _note(self, report: RoundReport, seconds: float, moment: Moment, *, learns: bool = False) -> RoundEvent:
+        """Write a round down and notify the callbacks; return what they saw, and whether they stopped the fit."""
         embeddings, loss, all_cells = report.embeddings, report.loss, report.cells
         no_cells = all_cells is None and self.problem.cells is not None
         no_spread = embeddings is None and self.problem.strengths is not None
@@ -126,16 +136,15 @@ class _Fit:
         report = attrs.evolve(report, loss=loss, cells=all_cells or 0.0)
         spread = sum(spread_value(*of) for of in zip(self.problem.sides, embeddings or (), strict=False))
         record = _record(self.problem, self.state, report, seconds)
-        record = attrs.evolve(record, penalty=record.penalty + spread, learnt=learns)
+        record = attrs.evolve(record, penalty=record.penalty + spread, learnt=learns, stage=self.stages.name)
         if self.history:
             self.state.record = record
             _check_finite(self.solver, record)
         self.history.append(record)
-        event = RoundEvent(self.problem, self.state, record, self.rounds, self.last, embeddings=embeddings)
-        for callback in self.callbacks:
-            callback(event)
-            self.state.check_against(self.problem)
-        return event.stopped
+        event = RoundEvent(self.problem, self.state, record, self.rounds, self.last, moment, embeddings=embeddings)
+        notify(self.callbacks, event)
+        self.state.check_against(self.problem)
+        return event
 
 
 def _initial_state(problem: Problem, init: State | Model | float | None, seed: int, threads: int) -> State:

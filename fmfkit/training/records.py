@@ -57,6 +57,8 @@ class RoundRecord:
     """Whether strengths were learnt in this round: the objective is then another one than in the round before."""
     seconds: float
     """Spent in the solver's round."""
+    stage: str | None = None
+    """Which stage of a composed solver had the round: its name, with those of stages within it after slashes."""
     eta: Quantiles | None = None
     sigma: float | None = None
     nonzero: float

@@ -80,7 +80,7 @@ class State:
     threads: int = 1
     round: int = 0
     record: RoundRecord | None = None
-    """The record of the last round: composed solvers look at it."""
+    """The record of the last round."""
     strengths: Strengths | None = None
     """What was learnt of the strengths, where a problem's are."""
     loss: Loss | None = None
@@ -92,6 +92,8 @@ class State:
     known by its place: () the outermost, (1,) the second solver of that, ..."""
     place: tuple[int, ...] = ()
     """The place of the solver that is running."""
+    spent: dict[tuple[int, ...], float] = attrs.field(factory=dict)
+    """How many seconds the rounds of stages with a limit have taken, by place."""
     solver: Solver | None = None
     """The solver that worked on it last: a fit with an equal one takes its turns up where they were."""
 
@@ -151,7 +153,7 @@ class State:
     def copy_for(self, problem: Problem, **changes: Any) -> State:
         """Return a copy in the precision of ``problem``, C-ordered, that shares no memory with this one."""
         P, Q = (np.array(W, dtype=problem.dtype, order="C", copy=True) for W in (self.P, self.Q))
-        return attrs.evolve(self, P=P, Q=Q, turns=dict(self.turns), **changes)
+        return attrs.evolve(self, P=P, Q=Q, turns=dict(self.turns), spent=dict(self.spent), **changes)
 
     @contextlib.contextmanager
     def within(self, index: int) -> Iterator[None]:

@@ -1,9 +1,16 @@
 """The TOML file of fmfkit fit: read strictly, all errors told together."""
 
-import pytest
+from typing import ClassVar
 
+import attrs
+import pytest
+from fake_plugins import plugin, registry
+
+from fmfkit import Spec
 from fmfkit.cli.config import read_config
+from fmfkit.data import Categorical
 from fmfkit.errors import ConfigError
+from fmfkit.recommend import blocks
 
 GOOD = """
 [data]
@@ -113,3 +120,25 @@ def test_messages_speak_of_the_file_and_not_of_the_code(tmp_path, text, message)
 def test_the_model_is_written_beside_the_file(tmp_path):
     (tmp_path / "fit.toml").write_text(GOOD)
     assert read_config(tmp_path / "fit.toml").recipe.out == str(tmp_path / "model.fmf")
+
+
+def test_blocks_and_callbacks_of_plugins_are_known_by_name(tmp_path, monkeypatch):
+    @attrs.frozen
+    class Linked(Categorical):
+        kind: ClassVar[str] = "linked"
+        source: str = attrs.field(default=None, metadata={"source": True})
+
+    mine = registry(mine=plugin(fmfkit_blocks=[Spec("linked", Linked), Spec("gone", "no_such_module:Block")]))
+    monkeypatch.setattr(blocks, "get_registry", lambda: mine)
+    text = '[data]\npairs = "p.csv"\ntargets = {blocks = [{kind = "mine:linked", column = "x", source = "f.csv"}]}\n'
+    (tmp_path / "fit.toml").write_text(text + '[recipe]\ncallbacks = ["time_budget:seconds=3"]')
+    config = read_config(tmp_path / "fit.toml")
+    assert config.data.targets.side_table().blocks == [Linked("x", source=str(tmp_path / "f.csv"))]
+    assert config.recipe.callbacks == ["time_budget:seconds=3"]
+    for wrong, message in (
+        ("linkd", "unknown kind 'linkd'"),
+        ("mine:gone", "could not be imported: ModuleNotFoundError"),
+    ):
+        (tmp_path / "fit.toml").write_text(text.replace("mine:linked", wrong))
+        with pytest.raises(ConfigError, match=f"{message}.* @ config.data.targets.blocks.0."):
+            read_config(tmp_path / "fit.toml")

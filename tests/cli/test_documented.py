@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 import pytest
 
-from fmfkit.cli import _COMMANDS, main
+from fmfkit.cli import main
+from fmfkit.plugins.builtin import COMMANDS
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "docs" / "data.md", ROOT / "docs" / "positives.md"]
@@ -54,7 +55,7 @@ COMMAND = re.compile(r"^\| `fmfkit ([\w-]+)[^`]*` \|[^|]*\|([^|]*)\|$", re.MULTI
 
 def test_the_table_of_commands_names_all_their_options():
     rows = COMMAND.findall(PAGES[1].read_text(encoding="utf-8"))
-    assert {name for name, _ in rows} | {"fit"} == set(_COMMANDS)
+    assert {name for name, _ in rows} | {"fit"} == set(COMMANDS)
     for name, told in rows:
         options = [option for option in main.get_command(click.Context(main), name).params if option.opts[0][0] == "-"]
         assert set(re.findall(r"`(--?[\w-]+)", told)) == {option.opts[0] for option in options}, name

@@ -103,7 +103,7 @@ def test_negatives_are_drawn_for_positives_only(shop):
         (["--loss", "sqare"], "did you mean 'square'"),
         (["--split", "time", "--test", "0.1"], "the pairs have no time"),
         (["--out", "nowhere/model.fmf"], "there is no folder to write it to"),
-        (["--metric", "rsme", "--test", "0.1"], "there is no 'rsme'"),
+        (["--metric", "rsme", "--test", "0.1"], "no metric is called 'rsme'"),
         (["--tune", "2", "--validate", "0"], "it needs a validation part"),
         (["--regularizer", "elastic_net", "--l2", "3"], "replaces l2, which would be ignored"),
         (["--loss", "logistic"], "the logistic loss takes y between 0 and 1"),

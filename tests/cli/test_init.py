@@ -9,7 +9,7 @@ from command import invoke, run
 from fake_plugins import run_python
 
 import fmfkit
-from fmfkit.cli import _COMMANDS
+from fmfkit.plugins.builtin import COMMANDS as OURS
 
 
 @pytest.mark.parametrize("arguments", [["demo", "--rank", "0"], ["nonsense"], ["info", "--nonsense"]])
@@ -32,7 +32,7 @@ def test_help_lists_the_commands_in_order():
     output = invoke("--help")
     listed = re.findall(r"^  ([a-z-]+) {2,}[A-Z]", output.partition("Commands:")[2], re.MULTILINE)
     assert listed == sorted(listed)
-    assert [name for name in listed if name in _COMMANDS] == COMMANDS
+    assert [name for name in listed if name in OURS] == COMMANDS
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -49,8 +49,10 @@ def test_strengths_of_blocks_are_by_side_and_name_and_others_override_them():
 def test_a_side_comes_back_from_json_and_arrays(indicator):
     data = build(targets=BOOKS, target_blocks=[Tags("genres"), Numeric("year", bins=2)], target_indicator=indicator)
     side = Encoder.learn(data).targets
-    about, arrays = side.to_parts()
-    again = type(side).from_parts(json.loads(json.dumps(about)), arrays)
+    about, arrays = side.to_parts(lambda block: {"kind": type(block).__name__})
+    again = type(side).from_parts(
+        json.loads(json.dumps(about)), arrays, lambda told: {"Tags": Tags, "Numeric": Numeric}[told["kind"]]
+    )
     assert again.ids.at(range(4)) == side.ids.at(range(4))
     assert again.labels.to_list() == ["Walden", "Emma", "Ulysses", "Nostromo"]
     assert list(again.names()) == list(side.names()) == ["indicator"] * indicator + ["genres", "year"]

@@ -7,9 +7,10 @@ import pytest
 from fake_plugins import HUBER, EntryPoint, plugin, registry, run_python
 from problems import Case
 
-from fmfkit import Spec, fit, losses, solvers
+from fmfkit import Spec, fit, hookimpl, losses, solvers
 from fmfkit.errors import PluginLoadError, UnknownNameError
 from fmfkit.plugins.discovery import Found
+from fmfkit.plugins.hookspecs import INTERFACE, OLDEST_INTERFACE
 from fmfkit.plugins.registry import Registry, get_registry, resolve
 
 
@@ -40,6 +41,12 @@ def misspelt_unmarked():
     return module
 
 
+def versioned(version):
+    module = plugin(fmfkit_losses=HUBER)
+    module.fmfkit_interface = version
+    return module
+
+
 BROKEN = {
     "raises at import": (ImportError("no module named cupy"), "ImportError: no module named cupy"),
     "exits at import": (SystemExit(3), "SystemExit: 3"),
@@ -51,6 +58,17 @@ BROKEN = {
     "returns a string": (plugin(fmfkit_losses="huber"), r"fmfkit_losses\(\) returned 'huber', expected a list"),
     "returns numbers": (plugin(fmfkit_losses=[7]), r"fmfkit_losses\(\) gave 7, expected a fmfkit.Spec"),
     "returns one name twice": (plugin(fmfkit_losses=HUBER * 2), "gave the name 'huber' twice"),
+    "was written for a later interface": (
+        versioned(INTERFACE + 1),
+        f"it was written for version {INTERFACE + 1} of the plugin interface, and fmfkit .* has version {INTERFACE}: "
+        "install a newer fmfkit",
+    ),
+    "was written for an interface that is gone": (
+        versioned(OLDEST_INTERFACE - 1),
+        f"it was written for version {OLDEST_INTERFACE - 1} .* supports plugins from version {OLDEST_INTERFACE} on: "
+        "install a newer release of the plugin",
+    ),
+    "names no version of the interface": (versioned("1"), "fmfkit_interface: expected a whole number, .* got '1'"),
     "offers nothing": (types.ModuleType("empty"), "it offers nothing"),
 }
 
@@ -68,6 +86,47 @@ def test_a_broken_plugin_is_isolated_reported_once_and_listed_with_its_cause(wha
     assert raised.value.__cause__ is mine.plugins["bad"].error
     with pytest.raises(UnknownNameError, match="plugin 'bad' is failed"):
         mine.create("loss", "nothing")
+
+
+def test_a_plugin_of_this_interface_is_loaded():
+    assert registry(a=versioned(INTERFACE)).plugins["a"].status == "ok"
+
+
+@pytest.mark.parametrize("offered", [HUBER, []])
+def test_an_unknown_hook_that_is_optional_is_no_error(offered):
+    module = plugin(fmfkit_losses=offered)
+    module.fmfkit_of_tomorrow = hookimpl(optionalhook=True)(lambda: [1, 2, 3])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert registry(a=module).plugins["a"].status == "ok"
+
+
+GREET = [Spec("greet", lambda: None)]
+
+
+@pytest.mark.parametrize(
+    ("plugins", "refused", "whose"),
+    [
+        ({"a": [Spec("fit", lambda: None)]}, "a", "'fit', which is refused: fmfkit has one of that name"),
+        ({"a": [Spec("new_plugin", lambda: None)]}, "a", "'new_plugin', which is refused: fmfkit has one of that name"),
+        ({"a": GREET, "b": GREET}, "b", "'greet', which is refused: plugin 'a' has one of that name"),
+    ],
+)
+def test_a_subcommand_that_shadows_another_is_refused_aloud_and_the_rest_kept(plugins, refused, whose):
+    made = {name: plugin(fmfkit_commands=commands, fmfkit_losses=HUBER) for name, commands in plugins.items()}
+    with pytest.warns(RuntimeWarning, match=f"plugin '{refused}' .* offers the subcommand {whose}") as caught:
+        mine = registry(**made)
+    assert len(caught) == 1
+    assert mine.plugins[refused].status == "ok"
+    assert mine.plugins[refused].refused == (f"offers the subcommand {whose}",)
+    assert not any(name.startswith(f"{refused}:") for name in mine.names("command"))
+    assert f"{refused}:huber" in mine.names("loss")
+
+
+def test_the_name_of_a_factory_is_found_though_another_plugin_s_cannot_be_imported():
+    mine = registry(a=plugin(fmfkit_losses=[Spec("gone", "no_such_module:Loss")]))
+    assert mine.name_of("loss", losses.Square) == "builtin:square"
+    assert mine.name_of("loss", dict) is None
 
 
 def test_an_interrupt_while_loading_is_not_swallowed():

@@ -5,10 +5,11 @@ from typing import ClassVar
 import attrs
 import numpy as np
 import pytest
+from fake_plugins import plugin, registry
 
-from fmfkit import FMF, Metric, evaluation, losses
+from fmfkit import FMF, Metric, Recipe, Spec, evaluation, losses
 from fmfkit.data import Dataset
-from fmfkit.errors import DataError
+from fmfkit.errors import DataError, PluginLoadError, UnknownNameError
 from fmfkit.recommend.evaluation import metric_of, suitable_metrics
 
 
@@ -35,10 +36,14 @@ def test_evaluation_goes_by_ids_whatever_the_row_numbers(data, trained):
 
 
 def test_unknown_metrics_and_rankings_without_a_depth_are_refused(data, trained):
-    with pytest.raises(ValueError, match=r"metric: there is no 'rsme'; there are \['rmse'.*did you mean 'rmse'"):
+    with pytest.raises(UnknownNameError, match="no metric is called 'rsme'; did you mean 'rmse'"):
         trained.evaluate(data, "rsme")
-    with pytest.raises(ValueError, match="k: expected at least 1"):
+    with pytest.raises(ValueError, match="metric 'ndcg': it needs the option 'k'"):
         trained.evaluate(data, "ndcg")
+    with pytest.raises(ValueError, match="k: expected at least 1"):
+        trained.evaluate(data, "ndcg@ten")
+    with pytest.raises(ValueError, match="metric 'rmse': there is no option 'k'; it has none"):
+        trained.evaluate(data, "rmse@10")
 
 
 @attrs.frozen
@@ -129,3 +134,57 @@ def test_rankings_know_that_they_rank_and_the_others_which_way_is_better():
     assert metric_of("ndcg@5").larger
     assert not metric_of("rmse").ranks
     assert [metric_of(name).larger for name in ("rmse", "mae", "log_loss", "auc")] == [False, False, False, True]
+
+
+def within(tolerance: float = 0.5) -> Metric:
+    """Make the share of predictions that are close, as a plugin's metric."""
+    return Metric("within", lambda on: float(np.mean(np.abs(on.prediction - on.y) <= tolerance)), larger=True)
+
+
+def hits(k: int) -> Metric:
+    return evaluation.of_ranking("hits", lambda ranking, k: float(ranking.hits[:, :k].any(axis=1).mean()), k)
+
+
+@pytest.fixture
+def offered(monkeypatch):
+    """A plugin that offers metrics, and one that offers something else."""
+    specs = [Spec("within", within), Spec("hits", hits), Spec("odd", dict)]
+    mine = registry(mine=plugin(fmfkit_metrics=specs))
+    monkeypatch.setattr(evaluation, "get_registry", lambda: mine)
+
+
+@pytest.mark.usefixtures("offered")
+def test_a_plugin_s_metrics_are_asked_for_by_name_with_options(data, trained):
+    _, test = data.split_random(0.2)
+    told = trained.evaluate(test, ["mine:within", "within:tolerance=0.1", "rmse", "hits@5", "hits:k=2"])
+    assert list(told) == ["mine:within", "within:tolerance=0.1", "rmse", "hits@5", "hits:k=2"]
+    off = np.abs(trained.model.predict(test.query, test.target) - test.y)
+    assert told["mine:within"] == pytest.approx((off <= 0.5).mean())
+    assert told["within:tolerance=0.1"] == pytest.approx((off <= 0.1).mean())
+    assert 0 < told["hits:k=2"] < told["hits@5"] <= 1
+    assert trained.compare(test, "hits@5").larger
+    with pytest.raises(PluginLoadError, match=r"metric 'odd': it made {}, which is no Metric"):
+        trained.evaluate(test, "odd")
+
+
+@pytest.mark.usefixtures("offered")
+def test_a_plugin_s_metric_chooses_and_tests_in_a_recipe_and_may_be_a_loss_s_own(data):
+    settings = FMF(rank=2, rounds=2, l2=0.1, loss=Close())
+    outcome = Recipe(settings=settings, test=0.2, metrics=["within:tolerance=0.2"]).run(data)
+    assert list(outcome.metrics) == ["within:tolerance=0.2"]
+    assert outcome.tested.metric == "within:tolerance=0.2"
+    assert outcome.held_out.metric == "mine:within"
+    chosen = Recipe(settings=settings, metric="within").run(data)
+    assert chosen.held_out.metric == "within"
+
+
+@attrs.frozen
+class Close(losses.Square):
+    """A loss that is judged by a plugin's metric."""
+
+    metrics: ClassVar[tuple[str, ...]] = ("mine:within",)
+
+
+def test_a_metric_that_is_given_itself_is_compared_in_a_recipe(data):
+    outcome = Recipe(settings=FMF(rank=2, rounds=2, l2=0.1), test=0.2, metrics=[WORST]).run(data)
+    assert outcome.tested.metric == "worst"

@@ -9,6 +9,7 @@ from command import printed
 
 from fmfkit import FMF, Dataset, Recipe, callbacks
 from fmfkit.data import SideTable
+from fmfkit.errors import UnknownNameError
 from fmfkit.recommend.recommender import Recommender
 
 OPTIONS = {
@@ -154,8 +155,8 @@ def test_a_fit_that_is_stopped_is_not_trained_again_and_the_model_of_validation_
     [
         ({"tune": 3, "validate": 0}, "tune: it needs a validation part"),
         ({"tune": -1}, "tune: expected at least 0"),
-        ({"metrics": ["rsme"]}, "there is no 'rsme'"),
-        ({"metric": "rsme"}, "there is no 'rsme'"),
+        ({"metrics": ["rsme"]}, "no metric is called 'rsme'"),
+        ({"metric": "rsme"}, "no metric is called 'rsme'"),
         ({"test": 0.1, "split": "cold"}, "split: expected one of"),
     ],
 )
@@ -163,7 +164,7 @@ def test_recipes_that_cannot_be_followed_are_refused_before_any_work(data, optio
     def never(event):
         raise AssertionError("it was trained")
 
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, UnknownNameError), match=message):
         Recipe(**options).run(data, callbacks=never)
 
 

@@ -43,7 +43,19 @@ def test_the_command_line_has_the_settings_with_their_defaults():
         assert options[name].help == metadata_of(name)["help"]
     assert shown["data"] is None
     others = {"queries", "targets", "out", "query", "target", "rating", "weight", "time", "history", "duplicates"}
-    others |= {"tune", "start", "validate", "refit", "test", "split", "metric", "metrics", "as_json"}
+    others |= {
+        "tune",
+        "start",
+        "validate",
+        "refit",
+        "test",
+        "split",
+        "metric",
+        "metrics",
+        "callbacks",
+        "loader",
+        "as_json",
+    }
     assert set(options) == {*names(), *others}
 
 

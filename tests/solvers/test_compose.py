@@ -1,8 +1,14 @@
+from types import SimpleNamespace
+from typing import ClassVar
+
+import attrs
 import pytest
 from problems import Case
 
-from fmfkit import RoundReport, Solver, fit, schedulers, solvers
-from fmfkit.solvers import SGD, Alternate, Sequence, Stage
+from fmfkit import LearntPenalty, Penalty, RoundReport, Solver, fit, losses, schedulers, solvers, testing
+from fmfkit.errors import IncompatibleError, UnknownNameError
+from fmfkit.regularizers import ElasticNet
+from fmfkit.solvers import SGD, Alternate, Sequence, Stage, compose, reference
 
 PROBLEM = Case(queries=20, pairs=100).build()
 PL2M = solvers.PL2M(scheduler=schedulers.RandomPartition(5))
@@ -55,6 +61,16 @@ def named(build):
     return build(*(Named(name, written) for name in "ABC")), written
 
 
+def stop_at(round):
+    """Return a callback that stops at a round."""
+
+    def stop(event):
+        if event.record.round >= round:
+            event.stop("enough")
+
+    return stop
+
+
 @pytest.mark.parametrize(
     ("build", "order"),
     [
@@ -66,6 +82,10 @@ def named(build):
         (lambda a, b, c: Sequence(Stage(a, rounds=3), Sequence(Stage(b, rounds=2), c)), "AAABBCCC"),
         (lambda a, b, c: Alternate(Sequence(Stage(a, rounds=2), b), c), "ACACBCBC"),
         (lambda a, b, c: Sequence(Stage(Alternate(a, b), rounds=3), c), "ABACCCCC"),
+        (lambda a, b, c: Sequence(Sequence(Stage(a, rounds=2), Stage(b, rounds=1)), c), "AABCCCCC"),
+        (lambda a, b, c: Alternate(Stage(a, rounds=2), b, Sequence(Stage(c, rounds=1))), "ABCABBBB"),
+        (lambda a, b, c: Sequence(Stage(a, until=lambda record: record.round == 3), b), "AAABBBBB"),
+        (lambda a, b, c: Sequence(Stage(a, callbacks=stop_at(3)), Stage(b, rounds=2), c), "AAABBCCC"),
     ],
 )
 def test_turns_are_taken_in_order_straight_through_and_resumed_anywhere(build, order):
@@ -77,6 +97,94 @@ def test_turns_are_taken_in_order_straight_through_and_resumed_anywhere(build, o
         half = fit(PROBLEM, solver=solver, rounds=stop)
         fit(PROBLEM, solver=solver, rounds=8 - stop, init=half)
         assert "".join(written) == order, stop
+
+
+@pytest.mark.parametrize(
+    ("build", "order"),
+    [
+        (lambda a, b, c: Stage(a, rounds=3), "AAA"),
+        (lambda a, b, c: Sequence(Stage(a, rounds=2), Stage(b, rounds=1)), "AAB"),
+        (lambda a, b, c: Sequence(a, Stage(b, rounds=1)), "AAAAAAAA"),
+        (lambda a, b, c: Sequence(Stage(Sequence(Stage(a, rounds=1), Stage(b, rounds=9)), rounds=3)), "ABB"),
+        (lambda a, b, c: Alternate(Stage(a, rounds=2), Stage(b, rounds=1)), "ABA"),
+        (lambda a, b, c: Sequence(Stage(a, rounds=1), Stage(b, until=lambda record: record.round == 4)), "ABBB"),
+    ],
+)
+def test_bounds_of_the_last_stage_end_the_fit_straight_through_and_resumed(build, order):
+    solver, written = named(build)
+    model = fit(PROBLEM, solver=solver, rounds=8)
+    assert "".join(written) == order
+    assert len(model.history) == len(order) + 1
+    assert model.stopped == ("all stages are over" if len(order) < 8 else None)
+    for stop in range(1, len(order) + 1):
+        written.clear()
+        half = fit(PROBLEM, solver=solver, rounds=stop)
+        whole = fit(PROBLEM, solver=solver, rounds=9 - stop, init=half)
+        assert "".join(written) == (order if len(order) < 8 else order + "A"), stop
+        assert whole.state.round == len(written)
+
+
+@pytest.mark.parametrize("solver", [Stage("panel"), Sequence(Stage("panel", rounds=2), PL2M), Alternate("panel", PL2M)])
+def test_compositions_conform(solver):
+    assert testing.check(solver).failed == ()
+
+
+def test_a_stage_may_have_a_loss_and_a_penalty_of_its_own():
+    logistic = Case(queries=20, pairs=100, loss="logistic").build()
+    strong = Penalty(ElasticNet(l2=3.0))
+    solver = Sequence(Stage(PL2M, rounds=2, loss="square", penalty=strong), Stage(PL2M, rounds=2))
+    model = fit(logistic, solver=solver, rounds=4, threads=1)
+    own = logistic.replace(loss="square", penalty=strong, offset=logistic.offset)
+    by_hand = fit(own, solver=PL2M, rounds=2, threads=1)
+    assert bits(fit(logistic, solver=PL2M, rounds=2, init=by_hand, threads=1)) == bits(model)
+    for stop in (1, 2, 3):
+        half = fit(logistic, solver=solver, rounds=stop, threads=2)
+        assert bits(fit(logistic, solver=solver, rounds=4 - stop, init=half, threads=1)) == bits(model)
+    # records are of the objective of the fit
+    assert model.history[2].objective == pytest.approx(reference.objective(logistic, by_hand.state), rel=1e-9)
+    assert not solver.monotone
+    assert Sequence(Stage(PL2M, rounds=2), PL2M).monotone
+
+
+def test_a_stage_ends_when_its_time_is_over_and_remembers_it(monkeypatch):
+    clock = iter(range(1000))
+    monkeypatch.setattr(compose, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
+    solver = Sequence(Stage(PL2M, seconds=2.5), Stage(SGD(), rounds=1))
+    assert not solver.deterministic
+    stages = [None, "1 PL2M", "1 PL2M", "1 PL2M", "2 SGD"]
+    assert [record.stage for record in fit(PROBLEM, solver=solver, rounds=9).history] == stages
+    half = fit(PROBLEM, solver=solver, rounds=2)
+    assert half.state.spent == {(0,): 2}
+    rest = fit(PROBLEM, solver=solver, rounds=9, init=half)
+    assert [record.stage for record in rest.history[1:]] == stages[3:]
+
+
+def test_strengths_are_learnt_by_compositions_of_solvers_that_learn_them():
+    learnt = PROBLEM.replace(penalty=LearntPenalty(rounds=3))
+    solver = Sequence(Stage("panel", rounds=2), Stage("panel:directions=3"))
+    straight = fit(learnt, solver=solver, rounds=6, threads=2)
+    for stop in (1, 2, 4):
+        half = fit(learnt, solver=solver, rounds=stop, threads=1)
+        assert bits(fit(learnt, solver=solver, rounds=6 - stop, init=half, threads=2)) == bits(straight)
+    with pytest.raises(IncompatibleError, match="does not learn strengths"):
+        fit(learnt, solver=Sequence("panel", "pl2m"))
+    with pytest.raises(IncompatibleError, match="needs a penalty of its own where strengths are learnt"):
+        fit(learnt, solver=Stage("panel", loss="square"))
+    given = Stage("pl2m", rounds=2, penalty=ElasticNet(l2=0.1))
+    assert fit(learnt, solver=Sequence(given, "panel"), rounds=4).state.strengths.rounds == 2
+
+
+@pytest.mark.parametrize("first", ["panel", "gibbs"])
+def test_samplers_compose_and_what_follows_them_begins_at_their_last_sample(first):
+    learnt, second = PROBLEM.replace(penalty=LearntPenalty(rounds=2)), "panel" if first == "gibbs" else "gibbs"
+    solver = Sequence(Stage(first, rounds=5), Stage(second, rounds=3))
+    straight = fit(learnt, solver=solver, rounds=9, threads=2)
+    assert (straight.state.mean is None) == (second == "panel")
+    for stop in (3, 5, 6):
+        half = fit(learnt, solver=solver, rounds=stop, threads=1)
+        assert bits(fit(learnt, solver=solver, rounds=9 - stop, init=half, threads=2)) == bits(straight)
+    by_hand = fit(learnt, solver=second, rounds=3, init=fit(learnt, solver=first, rounds=5))
+    assert bits(by_hand) == bits(straight)
 
 
 def test_another_composition_starts_from_its_beginning():
@@ -118,6 +226,34 @@ def test_stages_refuse_what_is_no_solver_and_no_number_of_rounds():
         Stage(3)
     with pytest.raises(ValueError, match="rounds"):
         Stage(PL2M, rounds=0)
+    with pytest.raises(ValueError, match="seconds"):
+        Stage(PL2M, seconds=0)
+    with pytest.raises(TypeError, match="strengths are learnt for a whole fit"):
+        Stage(PL2M, penalty=LearntPenalty())
+    with pytest.raises(TypeError, match="callbacks: expected callables"):
+        Stage(PL2M, callbacks=[3])
+    with pytest.raises(UnknownNameError, match="no callback is called 'tolerence'; did you mean 'tolerance'"):
+        Stage(PL2M, callbacks="tolerence")
+
+
+def test_a_loss_that_learns_is_not_a_stage_s_own():
+    with pytest.raises(IncompatibleError, match="learns parameters of its own, which only the loss of a problem can"):
+        fit(PROBLEM, solver=Stage(PL2M, loss=Learning()))
+
+
+@attrs.frozen
+class Learning(losses.Square):
+    """A loss that learns, nothing."""
+
+    learns: ClassVar[bool] = True
+
+    def learnt(self, score, y, weight):
+        return self
+
+
+def test_the_rounds_of_a_sequence_are_those_of_its_stages_if_all_have_some():
+    assert Sequence(Stage(PL2M, rounds=2), Stage(SGD(), rounds=3)).rounds == 5
+    assert Sequence(Stage(PL2M, rounds=2), SGD()).rounds is None
 
 
 def test_refusals_of_every_part_are_told():

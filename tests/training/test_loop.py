@@ -109,7 +109,11 @@ def test_a_callback_s_error_reaches_the_caller():
         ({"threads": 0}, ValueError, "threads: expected a whole number from 1 to 1024, or None, got 0"),
         ({"threads": True}, ValueError, "threads"),
         ({"threads": 2**31}, ValueError, "threads: expected a whole number from 1 to 1024"),
-        ({"callbacks": [3]}, TypeError, "callbacks: expected callables that take a RoundEvent, got 3"),
+        (
+            {"callbacks": [3]},
+            TypeError,
+            "callbacks: expected callables that take a RoundEvent, or names of them, got 3",
+        ),
         ({"solver": solvers.PL2M}, TypeError, r"solver: expected a Solver or the name of one.*write PL2M\(\)"),
         ({"init": 0.0}, ValueError, "init: expected a scale above 0"),
         ({"init": float("nan")}, ValueError, "init: expected a scale above 0"),

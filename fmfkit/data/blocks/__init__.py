@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,29 +18,29 @@ from fmfkit.data.blocks.links import Neighbours
 from fmfkit.data.blocks.matrices import Precomputed
 from fmfkit.data.blocks.numbers import Numeric
 from fmfkit.data.blocks.tokens import Categorical, Tags, Taxonomy, Text
-
-KINDS: dict[str, type[Block]] = {
-    kind.kind: kind for kind in (Categorical, Tags, Text, Taxonomy, Numeric, Neighbours, Precomputed)
-}
-"""The kinds of feature blocks, by the name that files and configurations call them."""
+from fmfkit.errors import DataError
 
 
 def to_parts(learnt: Learnt) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Return a block and what it learnt, as JSON and as arrays; links and matrices are left out."""
+    """Return a block, but for its class, and what it learnt, as JSON and as arrays; links and matrices are left out."""
     fields = attrs.fields(type(learnt.block))
     given = {f.name: None if f.metadata.get("source") else getattr(learnt.block, f.name) for f in fields}
-    names = text.pack(pl.Series(learnt.features, dtype=pl.String))
-    return {"kind": learnt.block.kind, "block": given, "state": dict(learnt.state)}, names
+    about = {"block": given, "state": dict(learnt.state)}
+    try:
+        json.dumps(about)
+    except (TypeError, ValueError) as error:
+        raise DataError(
+            f"block {learnt.block.title!r}: what it is given and learns must fit into JSON: {error}"
+        ) from None
+    return about, text.pack(pl.Series(learnt.features, dtype=pl.String))
 
 
-def from_parts(about: Mapping[str, Any], arrays: Mapping[str, NDArray[np.generic]]) -> Learnt:
+def from_parts(kind: type[Block], about: Mapping[str, Any], arrays: Mapping[str, NDArray[np.generic]]) -> Learnt:
     """Return what ``to_parts`` took apart."""
-    names = tuple(text.unpack(arrays).to_list())
-    return Learnt(KINDS[about["kind"]](**about["block"]), names, about["state"])
+    return Learnt(kind(**about["block"]), tuple(text.unpack(arrays).to_list()), about["state"])
 
 
 __all__ = [
-    "KINDS",
     "Block",
     "Categorical",
     "Instances",

@@ -1,7 +1,9 @@
-"""Learnt blocks come back from JSON and arrays; kinds are known by name."""
+"""Learnt blocks come back from JSON and arrays."""
 
 import json
+from typing import ClassVar
 
+import attrs
 import numpy as np
 import pytest
 from bookshop import BOOKS, dense, instances
@@ -16,7 +18,8 @@ from fmfkit.data import (
     Text,
     blocks,
 )
-from fmfkit.data.blocks import KINDS, Block, Learnt
+from fmfkit.data.blocks import Learnt
+from fmfkit.errors import DataError
 
 
 @pytest.mark.parametrize(
@@ -34,14 +37,24 @@ def test_learnt_blocks_come_back_from_json(block):
 
     learnt, matrix = dense(block, BOOKS)
     about, names = blocks.to_parts(learnt)
-    again = blocks.from_parts(json.loads(json.dumps(about)), names)
+    again = blocks.from_parts(type(block), json.loads(json.dumps(about)), names)
     assert again.block == block
     np.testing.assert_array_equal(again.matrix(instances(BOOKS)).toarray(), matrix)
 
 
-def test_every_kind_of_block_has_a_name_in_files():
-    assert sorted(KINDS) == ["categorical", "neighbours", "numeric", "precomputed", "tags", "taxonomy", "text"]
-    assert all(issubclass(kind, Block) for kind in KINDS.values())
+@attrs.frozen
+class Odd(Categorical):
+    """A block that learns what JSON cannot hold."""
+
+    kind: ClassVar[str] = "odd"
+
+    def learn(self, given):
+        return attrs.evolve(super().learn(given), state={"set": {1}})
+
+
+def test_what_json_cannot_hold_is_refused_by_the_name_of_the_block():
+    with pytest.raises(DataError, match="block 'country': what it is given and learns must fit into JSON"):
+        blocks.to_parts(Odd("country").learn(instances(BOOKS)))
 
 
 def test_links_and_matrices_are_left_out_of_files():
@@ -49,4 +62,4 @@ def test_links_and_matrices_are_left_out_of_files():
         about, _ = blocks.to_parts(Learnt(block, ("x",)))
         source = "links" if isinstance(block, Neighbours) else "matrix"
         assert about["block"][source] is None
-        assert blocks.from_parts(about, blocks.to_parts(Learnt(block, ("x",)))[1]).features == ("x",)
+        assert blocks.from_parts(type(block), about, blocks.to_parts(Learnt(block, ("x",)))[1]).features == ("x",)
