@@ -16,7 +16,8 @@ class Solver(ABC):
     """One way to lower the objective, a round at a time.
 
     All that a solver learns stands in ``state.P`` and ``state.Q`` when a round returns: whatever else it keeps, it can
-    make again from them. So any solver starts from the state that any other left.
+    make again from them, or it stands in ``state.arrays``, which are saved and resumed. So any solver starts from the
+    state that any other left.
     """
 
     monotone: ClassVar[bool] = True

@@ -126,6 +126,7 @@ def model_parts(model: Any) -> tuple[dict[str, Any], Arrays]:
         "round": model.state.round,
     }
     arrays: Arrays = {"P": model.P, "Q": model.Q}
+    arrays |= {f"{SOLVER}{name}": np.ascontiguousarray(array) for name, array in model.state.arrays.items()}
     if model.state.strengths is not None:
         about["strengths"], learnt = strengths_parts(model.state.strengths)
         arrays |= learnt
@@ -157,6 +158,8 @@ def strengths_parts(strengths: Strengths) -> tuple[dict[str, Any], Arrays]:
     return about, arrays
 
 
+SOLVER = "solver."
+"""Before the names of arrays that a solver keeps."""
 STRENGTH_ARRAYS = ("factors", "bias", "variance")
 """The arrays of ``SideStrengths``."""
 
@@ -210,7 +213,8 @@ def checked_parts(section: Section, path: Any, loss: Loss | None, threads: int |
         history = tuple(_record(record) for record in about["history"])
         last = arrays.get("last.P", P), arrays.get("last.Q", Q)
         strengths = _strengths(about, arrays, *last, rank - (P.shape[1] - last[0].shape[1]))
-        kept = {"seed": about["seed"], "round": about["round"], "strengths": strengths}
+        own = {name.removeprefix(SOLVER): array for name, array in arrays.items() if name.startswith(SOLVER)}
+        kept = {"seed": about["seed"], "round": about["round"], "strengths": strengths, "arrays": own}
         state = State(P=P, Q=Q, threads=resolve_threads(threads), **kept)
         if about.get("mean") is not None:
             mean = _mean(about, arrays, last)

@@ -71,6 +71,8 @@ def fit(
     if state.loss is not None and type(state.loss) is type(problem.loss):
         problem = problem.with_loss(state.loss)
     if state.solver != chosen:
+        if state.solver is not None:  # one that came from a file is not known: its arrays are taken for this one's
+            state.arrays = {}
         state.solver, state.turns, state.spent = chosen, {}, {}
     return _Fit(problem, chosen, state, listed, rounds).run()
 

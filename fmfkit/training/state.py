@@ -8,6 +8,7 @@ from typing import Any
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from fmfkit.interfaces import Loss, Solver
 from fmfkit.problem.features import Features
@@ -94,6 +95,9 @@ class State:
     """The place of the solver that is running."""
     spent: dict[tuple[int, ...], float] = attrs.field(factory=dict)
     """How many seconds the rounds of stages with a limit have taken, by place."""
+    arrays: dict[str, NDArray[Any]] = attrs.field(factory=dict)
+    """What a solver keeps for later rounds, by names of its choice, such as momenta: saved and resumed with the rest. A
+    fit with another solver begins without."""
     solver: Solver | None = None
     """The solver that worked on it last: a fit with an equal one takes its turns up where they were."""
 
@@ -153,7 +157,9 @@ class State:
     def copy_for(self, problem: Problem, **changes: Any) -> State:
         """Return a copy in the precision of ``problem``, C-ordered, that shares no memory with this one."""
         P, Q = (np.array(W, dtype=problem.dtype, order="C", copy=True) for W in (self.P, self.Q))
-        return attrs.evolve(self, P=P, Q=Q, turns=dict(self.turns), spent=dict(self.spent), **changes)
+        arrays = {name: np.array(array) for name, array in self.arrays.items()}
+        kept = {"turns": dict(self.turns), "spent": dict(self.spent), "arrays": arrays}
+        return attrs.evolve(self, P=P, Q=Q, **kept, **changes)
 
     @contextlib.contextmanager
     def within(self, index: int) -> Iterator[None]:

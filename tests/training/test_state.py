@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from problems import Case
 
-from fmfkit import State, fit
+from fmfkit import Model, Solver, State, fit
+from fmfkit.solvers import Panel
 
 PROBLEM = Case().build()
 
@@ -77,3 +78,30 @@ def test_places_of_composed_solvers_are_entered_and_left():
     with pytest.raises(KeyError), state.within(2):
         raise KeyError
     assert state.place == ()
+
+
+class WithMomentum(Solver):
+    """Keeps a count and the parameters of the round before."""
+
+    def prepare(self, problem, state):
+        return Panel().prepare(problem, state)
+
+    def round(self, problem, state, workspace):
+        before = state.arrays.get("before", np.zeros_like(state.P))
+        state.P += 0.01 * before
+        state.arrays["before"] = state.P.copy()
+        state.arrays["count"] = state.arrays.get("count", np.zeros(1, np.int64)) + 1
+        return Panel().round(problem, state, Panel().prepare(problem, state))
+
+
+def test_arrays_of_a_solver_are_resumed_from_a_model_and_from_a_file(tmp_path):
+    problem = Case().build()
+    whole = fit(problem, solver=(solver := WithMomentum()), rounds=5)
+    half = fit(problem, solver=solver, rounds=2)
+    half.save(tmp_path / "model")
+    for start in (half, Model.load(tmp_path / "model")):
+        resumed = fit(problem, solver=solver, rounds=3, init=start)
+        np.testing.assert_array_equal(resumed.P, whole.P)
+        assert resumed.state.arrays["count"] == [5]
+    assert half.state.arrays["count"] == [2]
+    assert not fit(problem, rounds=1, init=half).state.arrays
