@@ -158,8 +158,7 @@ class State:
         """Return a copy in the precision of ``problem``, C-ordered, that shares no memory with this one."""
         P, Q = (np.array(W, dtype=problem.dtype, order="C", copy=True) for W in (self.P, self.Q))
         arrays = {name: np.array(array) for name, array in self.arrays.items()}
-        kept = {"turns": dict(self.turns), "spent": dict(self.spent), "arrays": arrays}
-        return attrs.evolve(self, P=P, Q=Q, **kept, **changes)
+        return attrs.evolve(self, P=P, Q=Q, turns=dict(self.turns), spent=dict(self.spent), arrays=arrays, **changes)
 
     @contextlib.contextmanager
     def within(self, index: int) -> Iterator[None]:
