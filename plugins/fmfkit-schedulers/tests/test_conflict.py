@@ -8,11 +8,13 @@ from hypothesis.extra.numpy import arrays
 
 from fmfkit import Problem, fit, solvers
 
-VALUES = st.sampled_from([0.0, 0.0, 0.0, 1.0, 1.0, -1.0, 0.5, 3.0, 0.1])
+VALUES = st.sampled_from([np.nan, np.nan, np.nan, 1.0, 1.0, -1.0, 0.5, 3.0, 0.1, 0.0])
 
 
 def features_of(matrix, dtype="float32"):
-    given = {"x": sp.csr_array(matrix)}
+    """Lay a matrix out as features; NaN stands for values that are not stored, 0 for zeros that are."""
+    row, column = np.nonzero(~np.isnan(matrix))
+    given = {"x": sp.csr_array((matrix[row, column], (row, column)), shape=matrix.shape)}
     return Problem.from_coo([0], [0], [1.0], shape=(matrix.shape[0], 1), rank=1, X=given, dtype=dtype).X
 
 

@@ -3,7 +3,9 @@ from fmfkit_bench.results import sections
 
 def test_schedulers_are_compared(bench, tmp_path):
     out = tmp_path / "out.json"
-    assert "random 500" in bench("schedulers", "--scale", 0.002, "--rank", 4, "--rounds", 2, "--repeats", 1, "--json", out)
+    assert "random 500" in bench(
+        "schedulers", "--scale", 0.002, "--rank", 4, "--rounds", 2, "--repeats", 1, "--json", out
+    )
     (table,) = sections.read(out).sections[0].tables
     rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
     assert {"random 50", "size balanced 500"} <= {row["scheduler"] for row in rows}
