@@ -17,6 +17,11 @@ from numpy.typing import NDArray
 
 from fmfkit import Features, Partition, PartitionScheduler
 
+SETS = 64
+"""How many sets the native code fills side by side."""
+ROW_STATE = np.dtype([("closed", np.uint64), ("met", np.uint64), ("meetings", np.uintp), ("least", np.float64)])
+"""The C struct of that name."""
+
 
 @attrs.frozen
 class BoundedConflict(PartitionScheduler):
@@ -46,8 +51,12 @@ def first_fit(features: Features, order: NDArray[Any], bound: float) -> NDArray[
     """Return the number of each feature's set: the first that can take it, when features come in this order."""
     order = order.astype(np.int32)
     size = np.abs(features.values_by_column()).astype(np.float64, copy=False)
-    rows = np.zeros((features.rows, 2, lib.SETS))
-    rows[:, 1] = np.inf
+    room = np.append(0, np.cumsum(np.minimum(np.diff(features.row_ptr), SETS)))
+    meetings = np.empty((room[-1], 2))
+    rows = np.zeros(features.rows, ROW_STATE)
+    rows["meetings"] = meetings.ctypes.data + room[:-1] * meetings.strides[0]
+    rows["least"] = np.inf
+    np.minimum.at(rows["least"], features.col_index, np.where(size > 0, size, np.inf))
     set_of, joined = np.empty_like(order), np.empty_like(order)
 
     def pointer(kind: str, array: NDArray[Any]) -> Any:

@@ -48,7 +48,7 @@ def plain_first_fit(size, order, bound):
 @st.composite
 def problems(draw):
     shape = draw(st.integers(1, 6)), draw(st.integers(1, 14))
-    matrix = draw(arrays(np.float64, shape, elements=VALUES))
+    matrix = draw(arrays(np.float64, shape, elements=VALUES, fill=st.nothing()))
     order = np.array(draw(st.permutations(range(shape[1]))))
     return features_of(matrix, draw(st.sampled_from(["float32", "float64"]))), order
 
@@ -58,6 +58,16 @@ def problems(draw):
 def test_sets_are_those_of_the_plain_first_fit(problem, bound):
     features, order = problem
     found = first_fit(features, order, bound)
+    np.testing.assert_array_equal(found, plain_first_fit(dense(features), order, bound))
+
+
+@pytest.mark.parametrize("bound", [1.0, 3.0])
+def test_hundreds_of_sets_are_those_of_the_plain_first_fit(bound):
+    rng = np.random.default_rng(0)
+    features = features_of(rng.choice([np.nan, 1.0, 0.8, 0.5], (8, 300)))
+    order = rng.permutation(300)
+    found = first_fit(features, order, bound)
+    assert found.max() > 64
     np.testing.assert_array_equal(found, plain_first_fit(dense(features), order, bound))
 
 
