@@ -2,6 +2,8 @@
 
 import importlib
 import importlib.metadata
+import importlib.util
+import os
 import subprocess
 import sys
 import tarfile
@@ -10,11 +12,11 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 from command import invoke
 
 from fmfkit import testing
 from fmfkit.cli.scaffold import HOOKS, _bounds, new_plugin
+from fmfkit.plugins import hookspecs
 
 KINDS = [
     ("loss", None),
@@ -24,7 +26,8 @@ KINDS = [
     ("scheduler", None),
     ("solver", None),
 ]
-EVERY = [*KINDS, ("loss", "numba"), ("command", None)]
+OTHERS = [(kind, None) for kind in ("metric", "block", "callback", "command") if hasattr(hookspecs, HOOKS[kind])]
+EVERY = [*KINDS, ("loss", "numba"), *OTHERS]
 
 
 def written(folder, kind, compiler):
@@ -34,12 +37,16 @@ def written(folder, kind, compiler):
     return folder / f"fmfkit-{name}", f"fmfkit_{name.replace('-', '_')}"
 
 
+def build_in_place(root):
+    build = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
+    subprocess.run(build, cwd=root, check=True, capture_output=True, timeout=300)
+
+
 @pytest.mark.parametrize(("kind", "compiler"), KINDS)
 def test_what_is_written_keeps_the_laws_of_its_kind(tmp_path, monkeypatch, kind, compiler):
     root, package = written(tmp_path, kind, compiler)
     if compiler == "c":
-        build = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
-        subprocess.run(build, cwd=root, check=True, capture_output=True, timeout=300)
+        build_in_place(root)
     monkeypatch.syspath_prepend(root)
     (spec,) = getattr(importlib.import_module(package), HOOKS[kind])()
     component = spec.load()()
@@ -59,14 +66,23 @@ def test_a_loss_compiled_by_numba_is_the_one_in_numpy(tmp_path, monkeypatch):
     assert "check_native_equals_numpy" not in [check.name for check in results.checks if check.status == "skipped"]
 
 
-def test_the_command_counts_what_a_file_has(tmp_path, monkeypatch):
-    root, package = written(tmp_path, "command", None)
-    monkeypatch.syspath_prepend(root)
-    (spec,) = importlib.import_module(package).fmfkit_commands()
-    pairs = tmp_path / "pairs.csv"
-    pairs.write_text("query,target,rating\na,x,1\na,y,2\nb,x,3\n")
-    result = CliRunner().invoke(spec.load(), [str(pairs)])
-    assert result.output == "2 queries, 2 targets, 3 pairs\n"
+def test_their_own_tests_pass_once_they_are_installed(tmp_path):
+    """All in one process, and without the conformance suite, which is run above."""
+    for kind, compiler in EVERY:
+        if compiler == "numba" and importlib.util.find_spec("numba") is None:
+            continue
+        root, package = written(tmp_path, kind, compiler)
+        if compiler == "c":
+            build_in_place(root)
+        about = root / f"{package}-0.1.0.dist-info"  # what an installed package is found by
+        about.mkdir()
+        (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {root.name}\nVersion: 0.1.0\n")
+        (about / "entry_points.txt").write_text(f"[fmfkit]\n{package.removeprefix('fmfkit_')} = {package}\n")
+    roots = sorted(map(str, tmp_path.iterdir()))
+    command = [sys.executable, "-m", "pytest", "-q", "--import-mode=importlib", "-k", "not conformance", *roots]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(roots)}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout
 
 
 @pytest.mark.parametrize(("kind", "compiler"), EVERY)

@@ -11,7 +11,7 @@ from typing import Literal, get_args
 
 import attrs
 
-Kind = Literal["loss", "regularizer", "scheduler", "solver", "command"]
+Kind = Literal["loss", "regularizer", "scheduler", "solver", "metric", "block", "callback", "command"]
 Compiler = Literal["c", "numba"]
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -20,6 +20,9 @@ HOOKS = {
     "regularizer": "fmfkit_regularizers",
     "scheduler": "fmfkit_schedulers",
     "solver": "fmfkit_solvers",
+    "metric": "fmfkit_metrics",
+    "block": "fmfkit_blocks",
+    "callback": "fmfkit_callbacks",
     "command": "fmfkit_commands",
 }
 DOCS = {
@@ -27,8 +30,22 @@ DOCS = {
     "regularizer": "l2/2 w²",
     "scheduler": "features dealt out in turn",
     "solver": "several rounds of another solver in one",
+    "metric": "the share of predictions that are close",
+    "block": "the length of a text",
+    "callback": "stops when the objective is low enough",
     "command": "counts what a file of pairs has",
 }
+NEEDS = {
+    "metric": ["numpy>=2.0"],
+    "block": ["attrs>=24.1", "numpy>=2.0", "polars>=1.21", "scipy>=1.15"],
+    "callback": ["attrs>=24.1"],
+    "command": ["click>=8.2"],
+}
+"""What packages of a kind require beside fmfkit, where it is not attrs and numpy."""
+CHECKED = ("loss", "regularizer", "scheduler", "solver")
+"""What the conformance suite has checks for."""
+FUNCTIONS = ("metric", "command")
+"""What is a function, and no class."""
 COMPILED: dict[tuple[str, Compiler], tuple[str, str]] = {
     ("loss", "c"): ("NativeLoss", "delta"),
     ("loss", "numba"): ("NativeLoss", "delta"),
@@ -72,7 +89,7 @@ class Plugin:
     @property
     def object(self) -> str:
         """The name of the class, or of a subcommand's function."""
-        return self.component if self.kind == "command" else self.component.title().replace("_", "")
+        return self.component if self.kind in FUNCTIONS else self.component.title().replace("_", "")
 
     def _taken(self) -> set[str]:
         """Return the names that the module imports."""
@@ -83,7 +100,6 @@ class Plugin:
         """Return what stands for the placeholders of the templates."""
         package = "fmfkit_" + self.name.replace("-", "_")
         plugin = self.name.replace("-", "_")
-        checked = self.kind != "command"
         words = {
             "name": self.name,
             "package": package,
@@ -93,15 +109,13 @@ class Plugin:
             "object": self.object,
             "hook": HOOKS[self.kind],
             "doc": DOCS[self.kind],
-            "suite": f"\n    pytest --pyargs fmfkit.testing --fmfkit-plugin {plugin}" if checked else "",
+            "suite": f"\n    pytest --pyargs fmfkit.testing --fmfkit-plugin {plugin}" if self.kind in CHECKED else "",
         }
-        return words | self._requirements() | self._compiled(package)
+        return words | self._requirements() | self._untyped(package) | self._compiled(package)
 
     def _requirements(self) -> dict[str, str]:
         fmfkit = f"fmfkit{_bounds(importlib.metadata.version('fmfkit'))}"
-        building, running = ["setuptools>=77"], ["attrs>=24.1", fmfkit, "numpy>=2.0"]
-        if self.kind == "command":
-            running = ["click>=8.2", fmfkit]
+        building, running = ["setuptools>=77"], [fmfkit, *NEEDS.get(self.kind, ["attrs>=24.1", "numpy>=2.0"])]
         if self.compiler == "c":
             building += ["cffi>=2.0", fmfkit]  # for its header
             running += ["cffi>=2.0"]
@@ -109,13 +123,18 @@ class Plugin:
             running += ["numba>=0.60"]
         return {"build_needs": _quoted(building), "needs": _quoted(sorted(running))}
 
+    def _untyped(self, package: str) -> dict[str, str]:
+        """Return what mypy must not look for: modules without annotations."""
+        module = {"c": f"{package}._native", "numba": "numba.*"}.get(self.compiler or "")
+        module = "scipy.*" if self.kind == "block" else module
+        table = f'\n\n[[tool.mypy.overrides]]\nmodule = "{module}"\nignore_missing_imports = true'
+        return {"untyped": table if module else ""}
+
     def _compiled(self, package: str) -> dict[str, str]:
         """Return what differs where the component is compiled too."""
         if self.compiler is None:
-            names = ("import_native", "import_compiled", "native", "test_native", "untyped", "publish")
-            return dict.fromkeys(names, "")
+            return dict.fromkeys(("import_native", "import_compiled", "native", "test_native", "publish"), "")
         native, parameter = COMPILED[self.kind, self.compiler]
-        untyped = f"{package}._native" if self.compiler == "c" else "numba.*"
         publish = "The wheel is for every Python from 3.11 on. PyPI wants Linux wheels as cibuildwheel makes them."
         return {
             "import_native": f"\nfrom fmfkit.native import {native}",
@@ -125,7 +144,6 @@ class Plugin:
             f"        return compiled(self.{parameter})",
             "test_native": "\n\n\ndef test_there_is_a_compiled_form_for_the_suite_to_compare():\n"
             f"    assert {self.object}().native is not None",
-            "untyped": f'\n\n[[tool.mypy.overrides]]\nmodule = "{untyped}"\nignore_missing_imports = true',
             "publish": f"\n\n{publish}" if self.compiler == "c" else "",
         }
 
