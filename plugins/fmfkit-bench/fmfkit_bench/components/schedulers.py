@@ -12,6 +12,7 @@ import attrs
 import click
 import numpy as np
 from fmfkit_bench import core, options
+from fmfkit_bench.components.rounds import Clock
 from fmfkit_bench.data import draws, shapes
 from fmfkit_bench.data.pairs import Pairs
 from fmfkit_bench.data.shapes import Shape
@@ -24,12 +25,14 @@ from fmfkit import Features, Model, PartitionScheduler, fit, schedulers
 COLUMNS = [
     "scheduler",
     "sets",
-    "s for sets",
+    "CPU s for sets",
     "median eta",
     "least eta",
     "sigma",
     "s/round",
-    "s to equal objective",
+    "s to equal",
+    "CPU s/round",
+    "CPU s to equal",
     "objective",
 ]
 STANDARD = "random 500"
@@ -97,25 +100,31 @@ def measure(shape: Shape, given: Options, say: Callable[[str], None]) -> Section
     """Train with PL2M, one dimension at a time, with each scheduler in turn."""
     problem = shape.problem(given.rank)
     found = known(say)
-    models: dict[str, list[Model]] = {}
+    fits: dict[str, list[tuple[Model, Clock]]] = {}
     for _ in range(given.repeats):
         for name, scheduler in found.items():
-            solver = core.pl2m(scheduler)
-            model = fit(problem, solver=solver, rounds=given.rounds, threads=given.threads, seed=given.seed)
-            models.setdefault(name, []).append(model)
+            clock = Clock()
+            model = fit(
+                problem,
+                solver=core.pl2m(scheduler),
+                rounds=given.rounds,
+                threads=given.threads,
+                seed=given.seed,
+                callbacks=clock,
+            )
+            fits.setdefault(name, []).append((model, clock))
             say(f"{shape.name}, {name}: objective {model.history[-1].objective:.6g}")
-    goal = models[STANDARD][0].history[-1].objective
+    goal = fits[STANDARD][0][0].history[-1].objective
     sets = {name: _sets(scheduler, (problem.X, problem.Z), given) for name, scheduler in found.items()}
     return Section(
         f"schedulers-{shape.name}",
         f"Schedulers on {shape.name} at {given.scale:g} of its size",
-        "Sets are those of a round, of both sides together, and the seconds it takes to make them. Eta is the share of "
+        "Sets are those of a round, of both sides together, and the time it takes to make them. Eta is the share of "
         "a lone step that parallel updates leave to a feature (1: none conflict), in the last round. Sigma is the load "
         f"of the busiest thread over the mean. The objective to reach is what {STANDARD}, as in the paper, had at the "
-        "end; the time to it is interpolated between rounds. Times are medians.",
-        tables=[
-            Table(f"{shape.name}: PL2M", COLUMNS, [[n, *sets[n], *_row(many, goal)] for n, many in models.items()])
-        ],
+        "end; the time to it is interpolated between rounds. Times are medians, on the clock and in CPU time of all "
+        "threads.",
+        tables=[Table(f"{shape.name}: PL2M", COLUMNS, [[n, *sets[n], *_row(many, goal)] for n, many in fits.items()])],
     )
 
 
@@ -138,23 +147,27 @@ def measure_sets(given: Options, say: Callable[[str], None]) -> Section:
 
 
 def _sets(scheduler: PartitionScheduler, sides: tuple[Features, ...], given: Options) -> list[Cell]:
-    """Return the number of sets that a scheduler makes, and the median of the seconds it takes."""
+    """Return the number of sets that a scheduler makes, and the median of the CPU seconds it takes."""
     seconds = []
     for _ in range(given.repeats):
-        began = time.perf_counter()
+        began = time.process_time()
         sets = sum(len(scheduler.partition(side, 0, np.random.default_rng(given.seed))) for side in sides)
-        seconds.append(time.perf_counter() - began)
+        seconds.append(time.process_time() - began)
     return [sets, statistics.median(seconds)]
 
 
-def _row(models: list[Model], goal: float) -> list[Cell]:
+def _row(fits: list[tuple[Model, Clock]], goal: float) -> list[Cell]:
     """Return what fits of one seed show; only their seconds differ."""
-    runs = [Run([r.seconds for r in model.history], [r.objective for r in model.history]) for model in models]
-    reached = [seconds for run in runs if (seconds := run.time_to(run.objective, goal)) is not None]
-    last = models[0].history[-1]
+    objectives = [record.objective for record in fits[0][0].history]
+    last = fits[0][0].history[-1]
     eta = (1.0, 1.0) if last.eta is None else (last.eta.median, last.eta.minimum)
-    seconds = statistics.median(run.seconds_per_round() for run in runs)
-    return [*eta, last.sigma or 1.0, seconds, statistics.median(reached) if reached else None, last.objective]
+    cells: list[Cell] = [*eta, last.sigma or 1.0]
+    for seconds in ([clock.wall for _, clock in fits], [clock.cpu for _, clock in fits]):
+        runs = [Run([0.0, *rounds], objectives) for rounds in seconds]
+        reached = [spent for run in runs if (spent := run.time_to(run.objective, goal)) is not None]
+        cells.append(statistics.median(run.seconds_per_round() for run in runs))
+        cells.append(statistics.median(reached) if reached else None)
+    return [*cells, last.objective]
 
 
 __all__ = ["command", "measure", "measure_sets"]
