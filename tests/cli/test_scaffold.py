@@ -136,6 +136,7 @@ def test_the_component_is_called_as_the_package_unless_it_is_given_a_name(tmp_pa
         (("x", "metrics"), {}, "kind: expected one of"),
         (("x", "loss"), {"component": "Huber"}, "expected a lower-case name with underscores"),
         (("loss", "loss"), {}, "'loss' would be Loss in Python"),
+        (("native-loss", "loss"), {"compiler": "c"}, "'native_loss' would be NativeLoss in Python"),
         (("x", "loss"), {"component": "none"}, "'none' would be None in Python"),
         (("x", "solver"), {"compiler": "c"}, "a solver cannot be compiled by c here: loss and regularizer can"),
         (("x", "regularizer"), {"compiler": "numba"}, "a regularizer cannot be compiled by numba here: loss can"),

@@ -80,29 +80,34 @@ class Plugin:
         if self.object in self._taken() or keyword.iskeyword(self.object):
             raise ValueError(
                 f"component: {self.component!r} would be {self.object} in Python, which means something else there; "
-                "choose another name"
+                "choose another name (--name)"
             )
         if self.compiler is not None and (self.kind, self.compiler) not in COMPILED:
             can = sorted(kind for kind, compiler in COMPILED if compiler == self.compiler)
             raise ValueError(f"a {self.kind} cannot be compiled by {self.compiler} here: {' and '.join(can)} can")
 
     @property
+    def package(self) -> str:
+        """The name of the package to import."""
+        return "fmfkit_" + self.name.replace("-", "_")
+
+    @property
     def object(self) -> str:
-        """The name of the class, or of a subcommand's function."""
+        """The name of the class or function."""
         return self.component if self.kind in FUNCTIONS else self.component.title().replace("_", "")
 
     def _taken(self) -> set[str]:
         """Return the names that the module imports."""
         lines = (TEMPLATES / f"{self.kind}.py.in").read_text("utf-8").splitlines()
-        return {word for line in lines if line.startswith(("import ", "from ")) for word in re.findall(r"\w+", line)}
+        words = {word for line in lines if line.startswith(("import ", "from ")) for word in re.findall(r"\w+", line)}
+        return words | {native for native, _ in COMPILED.values()}
 
     def words(self) -> dict[str, str]:
         """Return what stands for the placeholders of the templates."""
-        package = "fmfkit_" + self.name.replace("-", "_")
         plugin = self.name.replace("-", "_")
         words = {
             "name": self.name,
-            "package": package,
+            "package": self.package,
             "plugin": plugin,
             "kind": self.kind,
             "component": self.component,
@@ -111,7 +116,7 @@ class Plugin:
             "doc": DOCS[self.kind],
             "suite": f"\n    pytest --pyargs fmfkit.testing --fmfkit-plugin {plugin}" if self.kind in CHECKED else "",
         }
-        return words | self._requirements() | self._untyped(package) | self._compiled(package)
+        return words | self._requirements() | self._untyped() | self._compiled()
 
     def _requirements(self) -> dict[str, str]:
         fmfkit = f"fmfkit{_bounds(importlib.metadata.version('fmfkit'))}"
@@ -123,14 +128,14 @@ class Plugin:
             running += ["numba>=0.60"]
         return {"build_needs": _quoted(building), "needs": _quoted(sorted(running))}
 
-    def _untyped(self, package: str) -> dict[str, str]:
+    def _untyped(self) -> dict[str, str]:
         """Return what mypy must not look for: modules without annotations."""
-        module = {"c": f"{package}._native", "numba": "numba.*"}.get(self.compiler or "")
+        module = {"c": f"{self.package}._native", "numba": "numba.*"}.get(self.compiler or "")
         module = "scipy.*" if self.kind == "block" else module
         table = f'\n\n[[tool.mypy.overrides]]\nmodule = "{module}"\nignore_missing_imports = true'
         return {"untyped": table if module else ""}
 
-    def _compiled(self, package: str) -> dict[str, str]:
+    def _compiled(self) -> dict[str, str]:
         """Return what differs where the component is compiled too."""
         if self.compiler is None:
             return dict.fromkeys(("import_native", "import_compiled", "native", "test_native", "publish"), "")
@@ -138,7 +143,7 @@ class Plugin:
         publish = "The wheel is for every Python from 3.11 on. PyPI wants Linux wheels as cibuildwheel makes them."
         return {
             "import_native": f"\nfrom fmfkit.native import {native}",
-            "import_compiled": f"\n\nfrom {package}.compiled import compiled",
+            "import_compiled": f"\n\nfrom {self.package}.compiled import compiled",
             "native": f"\n\n    @property\n    def native(self) -> {native}:\n"
             f'        """The same, compiled: solvers call it without Python."""\n'
             f"        return compiled(self.{parameter})",
@@ -149,7 +154,7 @@ class Plugin:
 
     def files(self) -> dict[str, str]:
         """Return the template of each file."""
-        package = "fmfkit_" + self.name.replace("-", "_")
+        package = self.package
         files = {
             "pyproject.toml": "pyproject.toml",
             "README.md": "README.md",
