@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 
 from fmfkit.cli.common import friendly
+from fmfkit.cli.scaffold import Kind, new_plugin
 
 
 @click.command()
-@click.argument("name")
-@click.option(
-    "--kind", required=True, type=click.Choice(["loss", "regularizer", "scheduler", "solver"]), help="What it offers."
-)
+@click.argument("package", metavar="NAME")
+@click.option("--kind", required=True, type=click.Choice(get_args(Kind)), help="What it offers.")
+@click.option("--name", "component", help="What it is called there, such as huber; as the package by default.")
 @click.option("--native", is_flag=True, help="Also in C, called by solvers without Python (losses, regularizers).")
+@click.option("--numba", is_flag=True, help="Also compiled by numba, called by solvers without Python (losses).")
 @click.option("--in", "folder", default=".", type=click.Path(exists=True, file_okay=False), help="Where to write it.")
 @friendly
-def command(name: str, kind: Any, native: bool, folder: str) -> None:
+def command(package: str, kind: Any, component: str | None, native: bool, numba: bool, folder: str) -> None:
     """Write the package fmfkit-NAME, a plugin that works, with tests that pass: edit it into your own."""
-    from fmfkit.cli.scaffold import new_plugin
-
-    files = new_plugin(name, kind, Path(folder), native=native)
-    for file in files:
+    if native and numba:
+        raise ValueError("--native and --numba: expected one of them at most")
+    compiler: Any = "c" if native else "numba" if numba else None
+    for file in new_plugin(package, kind, Path(folder), component=component, compiler=compiler):
         click.echo(file)
-    root = Path(folder) / f"fmfkit-{name}"
+    root = Path(folder) / f"fmfkit-{package}"
     click.echo(f"\nnow: edit {root}, then test it: cd {root} && python -m pip install tox && python -m tox")

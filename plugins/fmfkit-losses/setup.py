@@ -2,4 +2,5 @@
 
 from setuptools import setup
 
-setup(cffi_modules=["build_native.py:ffi"])
+# one wheel for every Python from 3.11 on
+setup(cffi_modules=["build_native.py:ffi"], options={"bdist_wheel": {"py_limited_api": "cp311"}})

@@ -16,8 +16,9 @@ def test_the_files_are_listed_and_what_to_do_next_is_told(tmp_path):
     ("arguments", "code", "message"),
     [
         (["My_Loss", "--kind", "loss"], 1, "expected lower-case words with hyphens between"),
-        (["mine", "--kind", "solver", "--native"], 1, "a solver is a Python class over arrays"),
-        (["mine", "--kind", "command"], 2, "'command' is not one of"),
+        (["mine", "--kind", "solver", "--native"], 1, "a solver cannot be compiled by c here"),
+        (["mine", "--kind", "loss", "--native", "--numba"], 1, "expected one of them at most"),
+        (["mine", "--kind", "sampler"], 2, "'sampler' is not one of"),
         (["mine"], 2, "Missing option '--kind'"),
     ],
 )

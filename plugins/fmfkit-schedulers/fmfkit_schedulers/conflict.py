@@ -12,57 +12,32 @@ from typing import Any
 import attrs
 import numpy as np
 from attrs import validators
+from fmfkit_schedulers._native import ffi, lib
 from numpy.typing import NDArray
 
 from fmfkit import Features, Partition, PartitionScheduler
+
+SETS = 64
+"""How many sets the native code fills side by side."""
+ROW_STATE = np.dtype([("closed", np.uint64), ("met", np.uint64), ("meetings", np.uintp), ("least", np.float64)])
+"""The C struct of that name."""
 
 
 @attrs.frozen
 class BoundedConflict(PartitionScheduler):
     """Sets in which Σ|x| of every row is at most ``conflict_bound`` times each of its |x_is|, so that eta >= 1/c.
 
-    Set after set, light features first and equal ones in random order, a feature joins if all its rows allow it even
-    though every feature before it in the order may have joined too. What is left is tried for the next set.
+    Heavy features first and equal ones in random order, each feature joins the first set that all its rows allow.
     """
 
     conflict_bound: float = attrs.field(default=4.0, converter=float, validator=validators.ge(1))
 
     def partition(self, features: Features, round: int, rng: np.random.Generator) -> Partition:
-        """Fill set after set until no feature is left."""
-        rank = np.empty(features.cols, np.int64)
-        rank[np.lexsort((rng.random(features.cols), features.column_sizes))] = np.arange(features.cols)
-        row = np.repeat(np.arange(features.rows), np.diff(features.row_ptr))
-        order = np.lexsort((rank[features.row_index], row))
-        row, column = row[order], features.row_index[order]
-        size = np.abs(features.values_by_row()[order]).astype(np.float64)
-        real = size > 0  # a stored zero is in nobody's way
-        row, column, size = row[real], column[real], size[real]
-        left = np.ones(features.cols, bool)
-        sets = []
-        while column.size:
-            refused = np.zeros(features.cols, bool)
-            refused[column[~self._allowed(row, size)]] = True
-            members = left & ~refused
-            sets.append(np.flatnonzero(members))
-            left &= refused
-            stays = left[column]
-            row, column, size = row[stays], column[stays], size[stays]
-        sets.append(np.flatnonzero(left))
-        return Partition.from_sets(sets)
-
-    def _allowed(self, row: NDArray[Any], size: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Tell, entry by entry, rows in order, whether its row can hold it and all before it in one set."""
-        begins = np.append(True, row[1:] != row[:-1])
-        which = np.cumsum(begins) - 1
-        first = np.flatnonzero(begins)
-        total = np.cumsum(size)
-        within = total - (total[first] - size[first])[which]
-        # the least so far in each row: an offset that falls from row to row makes the running minimum start anew
-        offset = which * (size.max() * 2 + 1)
-        least = np.minimum.accumulate(size - offset) + offset
-        alone = np.zeros(len(row), bool)
-        alone[first] = True
-        return np.asarray(alone | (within <= self.conflict_bound * least * (1 - 1e-9)))
+        """Put feature after feature into the first set that can take it."""
+        shuffled = rng.permutation(features.cols)
+        order = shuffled[np.argsort(-features.column_sizes[shuffled], kind="stable")]
+        set_of = first_fit(features, order, self.conflict_bound)
+        return Partition(np.argsort(set_of, kind="stable"), np.append(0, np.cumsum(np.bincount(set_of))))
 
 
 @attrs.frozen
@@ -72,4 +47,29 @@ class ConflictFree(BoundedConflict):
     conflict_bound: float = attrs.field(default=1.0, init=False)
 
 
-__all__ = ["BoundedConflict", "ConflictFree"]
+def first_fit(features: Features, order: NDArray[Any], bound: float) -> NDArray[np.int32]:
+    """Return the number of each feature's set: the first that can take it, when features come in this order."""
+    order = order.astype(np.int32)
+    size = np.abs(features.values_by_column()).astype(np.float64, copy=False)
+    room = np.append(0, np.cumsum(np.minimum(np.diff(features.row_ptr), SETS)))
+    meetings = np.empty((room[-1], 2))
+    rows = np.zeros(features.rows, ROW_STATE)
+    rows["meetings"] = meetings.ctypes.data + room[:-1] * meetings.strides[0]
+    rows["least"] = np.inf
+    np.minimum.at(rows["least"], features.col_index, np.where(size > 0, size, np.inf))
+    set_of, joined = np.empty_like(order), np.empty_like(order)
+
+    def pointer(kind: str, array: NDArray[Any]) -> Any:
+        return ffi.cast(f"{kind} *", ffi.from_buffer(array))
+
+    columns = {
+        "begin": pointer("int64_t", features.col_ptr),
+        "row": pointer("int32_t", features.col_index),
+        "size": pointer("double", size),
+    }
+    scratch = pointer("row_state", rows), pointer("int32_t", order), pointer("int32_t", joined)
+    lib.first_fit(ffi.new("columns *", columns), features.cols, bound, *scratch, pointer("int32_t", set_of))
+    return set_of
+
+
+__all__ = ["BoundedConflict", "ConflictFree", "first_fit"]

@@ -1,1 +1,1 @@
-"""What losses and schedulers cost, by how they are written or chosen."""
+"""What losses, regularizers and schedulers cost, by how they are written or chosen."""

@@ -1,23 +1,23 @@
-"""``fmfkit bench losses``: what a loss costs by the way it is written; the logistic loss in all of them."""
+"""``fmfkit bench losses``: what a loss costs, beside the built-in one."""
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
-import statistics
 from collections.abc import Callable
 
 import attrs
 import click
 import numpy as np
 from fmfkit_bench import core, options
+from fmfkit_bench.components import rounds
 from fmfkit_bench.components.logistic import InNumba, InNumPy
 from fmfkit_bench.data import shapes
 from fmfkit_bench.data.shapes import Shape
 from fmfkit_bench.results.report import Report
-from fmfkit_bench.results.sections import Cell, Section, Table
+from fmfkit_bench.results.sections import Section
 
-from fmfkit import Loss, Problem, fit
+from fmfkit import Loss, Problem
 
 L2 = 0.05
 BUILT_IN = "built in"
@@ -27,6 +27,7 @@ BUILT_IN = "built in"
 class Options:
     """What the user asks for."""
 
+    losses: tuple[str, ...]
     shapes: tuple[str, ...]
     scale: float
     rank: int
@@ -37,6 +38,13 @@ class Options:
 
 
 @click.command("losses")
+@click.option(
+    "--loss",
+    "losses",
+    multiple=True,
+    callback=rounds.checked("loss"),
+    help="A loss by name, to be compared with the built-in one that suits the shape; may be given more than once.",
+)
 @options.shapes
 @options.scale(0.1)
 @options.rank
@@ -46,13 +54,32 @@ class Options:
 @options.repeats(3)
 @options.reported(Options, "The cost of a loss")
 def command(given: Options, report: Report) -> None:
-    """Train with the logistic loss built in, in C, compiled by numba, and in NumPy, side by side."""
+    """Time rounds with losses by name; without --loss, the logistic loss built in, in C, by numba and in NumPy."""
     for name in given.shapes:
-        report.add(measure(shapes.generate(name, given.scale, given.seed), given, report.say))
+        shape = shapes.generate(name, given.scale, given.seed)
+        report.add(measure(shape, given, report.say))
+
+
+def measure(shape: Shape, given: Options, say: Callable[[str], None]) -> Section:
+    """Train with each in turn, and compare the rounds' seconds."""
+    if given.losses:
+        plain = shape.problem(given.rank)
+        problems = {shape.loss: plain} | {n: rounds.replaced(shape, plain, n, loss=n) for n in given.losses}
+        standard, about = shape.loss, "The pairs have the shape's own y."
+    else:
+        problems = {way: problem(shape, given.rank, loss) for way, loss in ways(say).items()}
+        standard, about = BUILT_IN, "The logistic loss; y is 1 for pairs above the mean."
+    plan = rounds.Plan(given.rounds, given.repeats, given.threads)
+    return Section(
+        f"losses-{shape.name}",
+        f"Losses on {shape.name} at {given.scale:g} of its size",
+        f"Rank {given.rank}. {about} Ratios are to the loss {standard}. {rounds.ABOUT}",
+        tables=[rounds.table(f"{shape.name}: the time of a round", "loss", plan.race(problems, say), standard)],
+    )
 
 
 def ways(say: Callable[[str], None]) -> dict[str, Loss | str]:
-    """Return the ways to write the loss that are available here."""
+    """Return the ways to write the logistic loss that are available here."""
     found: dict[str, Loss | str] = {BUILT_IN: "logistic"}
     if importlib.util.find_spec("fmfkit_losses") is None:
         say("fmfkit-losses is not installed, so the loss in C is left out")
@@ -63,28 +90,6 @@ def ways(say: Callable[[str], None]) -> dict[str, Loss | str]:
     else:
         found["numba"] = InNumba()
     return found | {"NumPy": InNumPy()}
-
-
-def measure(shape: Shape, given: Options, say: Callable[[str], None]) -> Section:
-    """Train with each in turn, and compare the medians of the rounds' seconds."""
-    problems = {way: problem(shape, given.rank, loss) for way, loss in ways(say).items()}
-    seconds: dict[tuple[str, int], list[float]] = {}
-    for _ in range(given.repeats):
-        for team in given.threads:
-            for way, made in problems.items():
-                history = fit(made, rounds=given.rounds, threads=team).history[1:]
-                seconds.setdefault((way, team), []).append(statistics.median(record.seconds for record in history))
-                say(f"{way} on {team} threads: {seconds[way, team][-1]:.3f} s a round, {history[-1].objective:.6g}")
-    medians = {key: statistics.median(times) for key, times in seconds.items()}
-    rows: list[list[Cell]] = [
-        [way, team, time, time / medians[BUILT_IN, team]] for (way, team), time in medians.items()
-    ]
-    return Section(
-        f"losses-{shape.name}",
-        f"Losses on {shape.name} at {given.scale:g} of its size",
-        f"The logistic loss at rank {given.rank}; y is 1 for pairs above the mean. The ratio is to the built-in loss.",
-        tables=[Table(f"{shape.name}: the time of a round", ["loss", "threads", "s/round", "ratio"], rows)],
-    )
 
 
 def problem(shape: Shape, rank: int, loss: Loss | str) -> Problem:
