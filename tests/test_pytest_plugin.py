@@ -11,7 +11,7 @@ from fmfkit.testing.running import CHECKS
 pytest_plugins = ["pytester"]
 
 EACH = len(CHECKS[Loss])
-"""The checks of one loss; one of them, of its native form, does not apply to those built in."""
+"""The checks of one loss; three of them, of its native form, do not apply to those built in."""
 
 
 def run(pytester, *arguments):
@@ -21,7 +21,7 @@ def run(pytester, *arguments):
 def test_a_plugin_is_checked_by_name(pytester):
     result = run(pytester, "--pyargs", "fmfkit.testing", "--fmfkit-plugin", "builtin", "-k", "Square or Logistic")
     told = result.parseoutcomes()
-    assert (told["passed"], told["skipped"], "failed" in told) == (2 * EACH - 2, 2, False)
+    assert (told["passed"], told["skipped"], "failed" in told) == (2 * EACH - 6, 6, False)
 
 
 @pytest.mark.parametrize(
@@ -39,6 +39,21 @@ def test_what_cannot_be_checked_is_an_error_and_no_pass(pytester, arguments, mes
     assert message in result.stdout.str() + result.stderr.str()
 
 
+def test_the_examples_of_a_spec_are_checked_too(pytester, monkeypatch):
+    site = pytester.mkdir("site")
+    source = (
+        "import attrs\nfrom fmfkit import Spec, hookimpl, losses\n\n@attrs.frozen\nclass Mine(losses.Square):\n"
+        "    size: float = 1.0\n\n@hookimpl\ndef fmfkit_losses():\n"
+        "    return [Spec('mine', Mine, 'mine', examples=[{'size': 2.0}, {'size': 3.0}])]\n"
+    )
+    install(site, mine=source)
+    monkeypatch.setenv("PYTHONPATH", str(site))
+    result = run(pytester, "--pyargs", "fmfkit.testing", "--fmfkit-plugin", "mine", "-k", "check_copies", "-v")
+    result.assert_outcomes(passed=3, deselected=3 * (EACH - 1))
+    for size in (1.0, 2.0, 3.0):
+        assert f"[Mine(size={size})-check_copies_are_equal]" in result.stdout.str()
+
+
 def test_a_broken_plugin_beside_good_ones_breaks_nothing(pytester, monkeypatch):
     site = pytester.mkdir("site")
     good = (
@@ -48,7 +63,7 @@ def test_a_broken_plugin_beside_good_ones_breaks_nothing(pytester, monkeypatch):
     install(site, good=good, broken="raise ImportError('no such luck')")
     monkeypatch.setenv("PYTHONPATH", str(site))
     told = run(pytester, "--pyargs", "fmfkit.testing", "--fmfkit-plugin", "good").parseoutcomes()
-    assert (told["passed"], told["skipped"], "failed" in told) == (EACH - 1, 1, False)
+    assert (told["passed"], told["skipped"], "failed" in told) == (EACH - 3, 3, False)
     refused = run(pytester, "--pyargs", "fmfkit.testing", "--fmfkit-plugin", "broken")
     assert refused.ret != 0
     assert "plugin 'broken' is failed: no such luck" in refused.stdout.str() + refused.stderr.str()

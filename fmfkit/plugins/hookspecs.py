@@ -21,7 +21,7 @@ asks the registry; nothing is imported for a factory given as a string until it 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import attrs
@@ -52,6 +52,11 @@ class Spec:
     """A class or function that makes the component, or where to find it, as "package.module:attribute"."""
     doc: str = attrs.field(default="", validator=validators.instance_of(str))
     """One line for listings."""
+    examples: Sequence[dict[str, Any]] = attrs.field(
+        default=(), validator=validators.deep_iterable(validators.instance_of(dict))
+    )
+    """Options of further components, such as ``[{"delta": 0.5}]``, that the conformance suite checks beside the one
+    without options."""
 
     def load(self) -> Callable[..., Any]:
         """Return the factory, importing its module if need be."""

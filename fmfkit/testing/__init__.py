@@ -10,12 +10,23 @@ Three ways to run it::
 
     pytest --pyargs fmfkit.testing --fmfkit-plugin mine                # a whole installed plugin, as tox runs it
 
-The names of the checks are public: see docs/conformance.md.
+The names of the checks are public: see docs/conformance.md, and for each of them
+``python -m fmfkit.testing --explain CHECK``.
 """
 
 from __future__ import annotations
 
 from fmfkit.testing.running import CheckResult, Results, check, checks_for, parametrize_with_checks
-from fmfkit.testing.verdict import ConformanceError, Skipped
+from fmfkit.testing.verdict import ConformanceError, NotChecked, NotCheckedWarning, Skipped
 
-__all__ = ["CheckResult", "ConformanceError", "Results", "Skipped", "check", "checks_for", "parametrize_with_checks"]
+__all__ = [
+    "CheckResult",
+    "ConformanceError",
+    "NotChecked",
+    "NotCheckedWarning",
+    "Results",
+    "Skipped",
+    "check",
+    "checks_for",
+    "parametrize_with_checks",
+]

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import inspect
+import warnings
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import attrs
+import numpy as np
 
 from fmfkit.errors import PluginLoadError, UnknownNameError
 from fmfkit.interfaces import Loss, PartitionScheduler, Regularizer, Solver
 from fmfkit.plugins.registry import Kind, get_registry
-from fmfkit.testing import losses, regularizers, schedulers, solvers
-from fmfkit.testing.verdict import ConformanceError, Skipped, conformance_error, law
+from fmfkit.testing import losses, process, regularizers, schedulers, solvers
+from fmfkit.testing.verdict import (
+    ConformanceError,
+    NotChecked,
+    NotCheckedWarning,
+    Skipped,
+    conformance_error,
+    law,
+)
 
 Check = Callable[[Any], None]
 
@@ -30,9 +41,9 @@ class CheckResult:
     name: str
     law: str
     status: str
-    """"passed", "failed" or "skipped"."""
+    """"passed", "failed", "skipped", or "MISSING" where it applies but could not be run here."""
     message: str = ""
-    """Why it failed or was skipped."""
+    """Why it failed, was skipped or is missing."""
 
 
 @attrs.frozen
@@ -56,7 +67,8 @@ class Results:
         """Return the table."""
         lines = [self.component]
         for result in self.checks:
-            lines.append(f"  {result.status:8} {result.name:48} {result.message if result.status == 'skipped' else ''}")
+            why = "" if result.status == "failed" else result.message
+            lines.append(f"  {result.status:8} {result.name:48} {why}")
         lines += ["", *(result.message for result in self.checks if result.status == "failed")]
         return "\n".join(line.rstrip() for line in lines).rstrip()
 
@@ -85,7 +97,12 @@ class _Explained:
 
     def __call__(self, component: Any) -> None:
         try:
-            self.function(component)
+            with process.put_back(), np.errstate(all="ignore"):  # far out an overflow on the way is no mistake
+                self.function(component)
+        except NotChecked as reason:
+            missing = f"NOT CHECKED: {self.__name__} of {component!r}: {reason}"
+            warnings.warn(missing, NotCheckedWarning, stacklevel=2)
+            raise
         except (Skipped, KeyboardInterrupt):
             raise
         except BaseException as error:
@@ -96,7 +113,7 @@ class _Explained:
 
 
 def of_plugin(name: str) -> list[Any]:
-    """Return the components that an installed plugin offers, each made without options."""
+    """Return the components that an installed plugin offers, each made without options, and as its examples say."""
     registry = get_registry()
     info = registry.plugins.get(name)
     if info is None:
@@ -104,21 +121,31 @@ def of_plugin(name: str) -> list[Any]:
     if info.status != "ok":
         raise PluginLoadError(f"plugin {name!r} is {info.status}: {info.error}")
     kinds: tuple[Kind, ...] = ("loss", "regularizer", "scheduler", "solver")
-    made = [registry.create(kind, f"{name}:{spec.name}") for kind in kinds for spec in info.offers.get(kind, ())]
+    made = [
+        registry.create(kind, f"{name}:{spec.name}", **options)
+        for kind in kinds
+        for spec in info.offers.get(kind, ())
+        for options in ({}, *spec.examples)
+    ]
     if not made:
         raise UnknownNameError(f"plugin {name!r} offers nothing that can be checked, only {sorted(info.offers)}")
     return made
 
 
-def check(component: Any) -> Results:
-    """Run all checks on a component, and return their results; nothing is raised."""
+def check(component: Any, *, only: Collection[str] | None = None) -> Results:
+    """Run all checks on a component, or only those that are named, and return their results; nothing is raised."""
+    functions = list(checks_for(component))
+    if only is not None:
+        _known(only, functions, "only")
+        functions = [function for function in functions if function.__name__ in only]
     results = []
-    for function in checks_for(component):
+    for function in functions:
         name, sentence = function.__name__, law(function)
         try:
             function(component)
         except Skipped as reason:
-            results.append(CheckResult(name, sentence, "skipped", str(reason)))
+            status = "MISSING" if isinstance(reason, NotChecked) else "skipped"
+            results.append(CheckResult(name, sentence, status, str(reason)))
         except ConformanceError as error:
             results.append(CheckResult(name, sentence, "failed", str(error)))
         else:
@@ -136,24 +163,29 @@ def parametrize_with_checks(components: Sequence[Any], *, expected_failures: Map
     return pytest.mark.parametrize(("component", "check"), list(parameters(components, expected_failures or {})))
 
 
+def _known(names: Collection[str], functions: Sequence[Check], argument: str) -> None:
+    """Refuse names of checks that there are not."""
+    there = {function.__name__ for function in functions}
+    if unknown := sorted(set(names) - there):
+        raise ValueError(f"{argument}: there is no check {unknown[0]!r}; there are {sorted(there)}")
+
+
 def parameters(components: Sequence[Any], expected_failures: Mapping[str, str]) -> Iterator[Any]:
     """Yield a pytest parameter for each check of each component."""
     import pytest
 
-    named = {function.__name__ for component in components for function in checks_for(component)}
-    if unknown := sorted(set(expected_failures) - named):
-        raise ValueError(f"expected_failures: there is no check {unknown[0]!r}; there are {sorted(named)}")
-    for component in components:
+    _known(expected_failures, [each for component in components for each in checks_for(component)], "expected_failures")
+    kinds = [type(component) for component in components]
+    for component, kind in zip(components, kinds, strict=True):
+        called = kind.__name__ if kinds.count(kind) == 1 else repr(component)
         for function in checks_for(component):
             reason = expected_failures.get(function.__name__)
             marks = [] if reason is None else [pytest.mark.xfail(reason=reason, strict=True)]
-            yield pytest.param(
-                component, _skipping(function), id=f"{type(component).__name__}-{function.__name__}", marks=marks
-            )
+            yield pytest.param(component, _told(function), id=f"{called}-{function.__name__}", marks=marks)
 
 
-def _skipping(function: Check) -> Check:
-    """Return a check that skips as pytest does."""
+def _told(function: Check) -> Check:
+    """Return a check that skips and fails as pytest does, with its message alone."""
     import pytest
 
     def run(component: Any) -> None:
@@ -161,10 +193,29 @@ def _skipping(function: Check) -> Check:
             function(component)
         except Skipped as reason:
             pytest.skip(str(reason))
+        except ConformanceError as error:
+            message = str(error)
+        else:
+            return
+        pytest.fail(message, pytrace=False)  # out here, so that the error it comes from is not shown again
 
     run.__name__ = function.__name__
     run.__doc__ = function.__doc__
     return run
 
 
-__all__ = ["CHECKS", "CheckResult", "Results", "check", "checks_for", "parametrize_with_checks"]
+def explained(name: str) -> str:
+    """Return the law of a check, for each kind of component that has it, and how it is tried."""
+    found = [
+        f"{interface.__name__}: {law(function)}\n\n{inspect.getsource(function)}"
+        for interface, checks in CHECKS.items()
+        for function in checks
+        if function.__name__ == name
+    ]
+    if not found:
+        _known([name], [function for checks in CHECKS.values() for function in checks], "--explain")
+    where = Path(__file__).parent
+    return f"{name}\n\n" + "\n\n".join(found) + f"\n\nThe grids and problems that it uses stand in {where}."
+
+
+__all__ = ["CHECKS", "CheckResult", "Results", "check", "checks_for", "explained", "parametrize_with_checks"]

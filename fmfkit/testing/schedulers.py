@@ -6,6 +6,7 @@ import functools
 import time
 from typing import Any
 
+import attrs
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from fmfkit.interfaces import Partition, PartitionScheduler
 from fmfkit.problem import Features, Problem
 from fmfkit.solvers import PL2M, Panel
-from fmfkit.testing import common
+from fmfkit.testing import common, fresh, process
 from fmfkit.testing.verdict import Skipped, fail
 from fmfkit.training.loop import fit
 
@@ -39,15 +40,25 @@ def _random(rows: int, cols: int, per_row: int) -> Features:
     return _features(matrix)
 
 
+@functools.cache
 def _small() -> dict[str, Features]:
-    """Return features of many kinds, by name."""
+    """Return features of many kinds, by name; some are of one shape."""
+    rng = np.random.default_rng(common.SEED)
+    dense = rng.normal(size=(60, 40)) * (rng.random((60, 40)) < np.linspace(0.02, 0.4, 40))
     return {
         "a single feature": _features(sp.csr_array(np.ones((3, 1)))),
         "a feature that nobody has": _features(sp.csr_array((2, 1))),
         "indicators": _features(sp.csr_array(np.eye(7))),
+        "indicators in another order": _features(sp.csr_array(np.eye(7)[[3, 1, 4, 0, 5, 2, 6]] * 2.0)),
         "features that all rows have": _features(sp.csr_array(np.ones((4, 6)))),
         "random features": _random(60, 40, 5),
+        "others of the same shape": _features(sp.csr_array(dense)),
+        "the same columns turned around": _features(sp.csr_array(dense[:, ::-1])),
+        "many features": _random(50, 900, 7),
     }
+
+
+ROUNDS = (0, 1, 2, 3, 7, 10, 25, 100, 1000)
 
 
 def _draw(scheduler: PartitionScheduler, features: Features, round: int = 0, seed: int = 0) -> Partition:
@@ -71,7 +82,7 @@ def _check_partition(partition: Partition, features: Features, where: str) -> No
 def check_every_round_is_a_partition(scheduler: PartitionScheduler) -> None:
     """Every round's sets hold every feature exactly once, for features of every kind."""
     for where, features in _small().items():
-        for round in range(4):
+        for round in ROUNDS:
             _check_partition(_draw(scheduler, features, round), features, f"{where}, round {round}")
 
 
@@ -81,24 +92,72 @@ def check_no_features_are_no_mistake(scheduler: PartitionScheduler) -> None:
     _check_partition(_draw(scheduler, features), features, "no features")
 
 
+def _asked(scheduler: PartitionScheduler, *, backwards: bool) -> dict[str, bytes]:
+    """Return partitions of many kinds of features, asked for in one order or the other."""
+    questions = [
+        (where, features, round, seed)
+        for where, features in _small().items()
+        for round in (0, 3, 40)
+        for seed in (0, 7)
+    ]
+    made = {}
+    for where, features, round, seed in questions[::-1] if backwards else questions:
+        partition = _draw(scheduler, features, round, seed)
+        made[f"{where}, round {round}, seed {seed}"] = partition.order.tobytes() + partition.offsets.tobytes()
+    return made
+
+
+def _compare(first: dict[str, bytes], again: dict[str, bytes], how: str) -> None:
+    for where, made in first.items():
+        if again[where] != made:
+            fail(f"for {where}, the partition is another {how}")
+
+
+def asked_backwards(scheduler: PartitionScheduler) -> dict[str, bytes]:
+    """Return the partitions that a fresh process makes."""
+    return _asked(scheduler, backwards=True)
+
+
 def check_same_seed_same_partition(scheduler: PartitionScheduler) -> None:
-    """The same features, round and seed give the same partition, whatever was asked before."""
-    for where, features in _small().items():
-        first = _draw(scheduler, features, 3, 7)
-        _draw(scheduler, features, 2, 8)
-        np.random.rand(3)  # noqa: NPY002 - a scheduler that draws from it is not reproducible
-        again = _draw(scheduler, features, 3, 7)
-        if not (np.array_equal(first.order, again.order) and np.array_equal(first.offsets, again.offsets)):
-            fail(f"for {where}, the same seed gives another partition the second time")
+    """The same features, round and seed give the same partition, whatever was asked before, in any process, at any
+    time, whatever the state of the global generators."""
+    first = _asked(scheduler, backwards=False)
+    _compare(first, _asked(scheduler, backwards=False), "the second time")
+    for number in (1, 2):
+        with process.otherwise(number):
+            again = _asked(scheduler, backwards=True)
+        _compare(first, again, "at another time, with global generators of another seed, asked in another order")
+    _check_passing_objects(scheduler)
+    again = fresh.ask(asked_backwards, scheduler)
+    _compare(first, again, "in a fresh process, with another hash seed, at another time, asked in another order")
+
+
+def _check_passing_objects(scheduler: PartitionScheduler) -> None:
+    """Ask about features that come and go, one in the place of the other."""
+    small = _small()
+    twins = {where: small[where] for where in ("others of the same shape", "the same columns turned around")}
+    wanted = {where: _draw(scheduler, features).order for where, features in twins.items()}
+    for _ in range(20):
+        for where, features in twins.items():
+            if not np.array_equal(_draw(scheduler, attrs.evolve(features)).order, wanted[where]):
+                fail(f"for {where}, the partition is another after features that are gone by now")
 
 
 def check_leaves_features_alone(scheduler: PartitionScheduler) -> None:
     """The features are the same after a partition is made of them."""
+    for where, features in _small().items():
+        before = [array.copy() for array in _arrays(features)]
+        _draw(scheduler, features)
+        if not all(np.array_equal(a, b) for a, b in zip(before, _arrays(features), strict=True)):
+            fail(f"partition changes the features it is given: {where}")
+
+
+def check_leaves_the_process_alone(scheduler: PartitionScheduler) -> None:
+    """It leaves no trace in the process: generators, error states, environment, folder, warnings, locale."""
     features = _random(60, 40, 5)
-    before = [array.copy() for array in _arrays(features)]
-    _draw(scheduler, features)
-    if not all(np.array_equal(a, b) for a, b in zip(before, _arrays(features), strict=True)):
-        fail("partition changes the features it is given")
+    with process.unchanged():
+        for round in range(3):
+            _draw(scheduler, features, round)
 
 
 def _arrays(features: Features) -> list[NDArray[Any]]:
@@ -159,7 +218,7 @@ def check_copies_are_equal(scheduler: PartitionScheduler) -> None:
 
 
 def check_trains(scheduler: PartitionScheduler) -> None:
-    """Trained end to end, the objective never rises, and 1, 2 and 4 threads give the same model, bit for bit."""
+    """Trained end to end, the objective never rises, and 1 to 4 threads give the same model, bit for bit."""
     common.trains(lambda dtype: common.problem(dtype=dtype), (Panel(scheduler=scheduler), PL2M(scheduler=scheduler)))
     model = fit(common.problem(), solver=PL2M(scheduler=scheduler), rounds=20)
     if not model.history[-1].objective < 0.9 * model.history[0].objective:
@@ -175,6 +234,7 @@ CHECKS = (
     check_no_features_are_no_mistake,
     check_same_seed_same_partition,
     check_leaves_features_alone,
+    check_leaves_the_process_alone,
     check_conflict_bound_holds,
     check_balance_holds,
     check_scales_to_a_million_features,

@@ -2,34 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import copy
+import time
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import attrs
 import numpy as np
-from numpy.typing import NDArray
 
+from fmfkit.errors import DivergedError
 from fmfkit.interfaces import Solver
 from fmfkit.model.model import Model
-from fmfkit.problem import LearntPenalty, Penalties, Penalty, Problem
-from fmfkit.regularizers import ElasticNet
-from fmfkit.testing import common
+from fmfkit.problem import LearntPenalty, Problem
+from fmfkit.solvers import Panel, Reference
+from fmfkit.solvers.reference import objective
+from fmfkit.testing import common, families, fresh, process, watching
 from fmfkit.testing.verdict import Skipped, fail
 from fmfkit.training.events import RoundEvent
 from fmfkit.training.loop import fit
+from fmfkit.training.records import RoundRecord, RoundReport
+from fmfkit.training.state import State
+
+ROUNDS, SECONDS = 200, 3.0
+"""How long a solver works on a small problem: so many rounds, or rounds until so much time of a processor is over."""
+LOOKS = (1, 2, 3, 5, 8, 13, 20, 30, 50, 100, 200)
+"""The rounds after which the true objective is made, at great cost."""
+LATE = {"square loss", "spread weights", "rank 13, float32", "learnt strengths"}
+"""Problems on which solvers are followed for more than a few rounds where that costs much."""
+START = {"rank 8": 0.3, "rank 13, float32": 0.3, "rank 33": 0.3}
+"""Where factors begin so far out that one that stays there shows."""
 
 
 def _problems(solver: Solver) -> dict[str, Problem]:
     """Return problems of several kinds that the solver does not refuse."""
-    kinds: dict[str, Callable[[], Problem]] = {
-        "square loss, float64": lambda: common.problem(),
-        "square loss, float32, weights": lambda: common.problem(dtype="float32", weights=True),
-        "logistic loss": lambda: common.problem(loss="logistic", y=np.array([0.0, 1.0])),
-        "l1": lambda: common.problem(penalty=ElasticNet(l1=0.05, l2=0.05)),
-        "growth": lambda: common.problem(penalty=Penalty(ElasticNet(l2=0.05), growth=1.5)),
-    }
+    kinds: dict[str, Callable[[], Problem]] = dict(families.SMALL)
     if solver.learns_strengths:
-        kinds["learnt strengths"] = lambda: common.problem(penalty=LearntPenalty(rounds=1))
+        kinds |= families.LEARNT
     kept = {}
     for name, make in kinds.items():
         made = make()
@@ -43,50 +51,132 @@ def _problems(solver: Solver) -> dict[str, Problem]:
     return kept
 
 
-def _biases_only() -> tuple[Problem, float]:
-    """Return a problem whose best factors are zero, so that it is ridge regression, and its least objective."""
-    rng = np.random.default_rng(common.SEED)
-    i, j = np.divmod(rng.choice(20 * 15, 120, replace=False), 15)
-    y = rng.normal(size=20)[i] + rng.normal(size=15)[j] + 0.1 * rng.normal(size=len(i))
-    still, soft = (Penalty(ElasticNet(l2=l2), scale="uniform") for l2 in (1e4, 0.5))
-    made = Problem.from_coo(
-        i,
-        j,
-        y,
-        shape=(20, 15),
-        rank=1,
-        offset=0.0,
-        dtype="float64",
-        penalty=Penalties(P=still, Q=still, query_bias=soft, target_bias=soft),
+@attrs.frozen(eq=False)
+class _Run:
+    """A solver's work on a problem."""
+
+    problem: Problem
+    model: Model
+    true: dict[int, float]
+    """The objective after some rounds, made by the reference, where strengths are given."""
+    scores: dict[int, float]
+    """By how much, after them, the scores of the model were others than those of the parameters."""
+
+    @property
+    def history(self) -> tuple[RoundRecord, ...]:
+        return self.model.history
+
+
+_latest: list[tuple[Solver, dict[str, _Run]]] = []
+"""What the solver that was checked last did: several checks look at it."""
+
+
+def _runs(solver: Solver) -> dict[str, _Run]:
+    """Return what a solver does on all problems, on one thread; those on which one that may diverges are left out."""
+    if not _latest or _latest[0][0] is not solver:
+        _latest[:] = [(solver, dict(_run_all(solver)))]
+    return _latest[0][1]
+
+
+def _run_all(solver: Solver) -> Iterator[tuple[str, _Run]]:
+    rounds = ROUNDS if solver.monotone else ROUNDS // 4
+    for where, problem in _problems(solver).items():
+        true: dict[int, float] = {}
+        scores: dict[int, float] = {}
+        ends = time.process_time() + SECONDS
+
+        def look(event: RoundEvent, true: Any = true, scores: Any = scores, ends: float = ends) -> None:
+            if event.record.round in LOOKS and event.problem.strengths is None:
+                true[event.record.round] = objective(event.problem, event.state)
+            if event.record.round in LOOKS and event.state.mean is None:
+                scores[event.record.round] = _difference(event)
+            if time.process_time() > ends and event.record.round >= 20:
+                event.stop("it takes long")
+
+        try:
+            model = fit(problem, solver=solver, rounds=rounds, threads=1, callbacks=look, init=START.get(where))
+        except DivergedError:
+            if solver.monotone:
+                raise
+            continue  # its learning rate does not suit this problem
+        yield where, _Run(problem, model, true, scores)
+
+
+def _difference(event: RoundEvent) -> float:
+    """Return by how much the scores of the model are others than those that its parameters give."""
+    pairs = event.problem.query.pairs
+    given, true = (
+        model.score(pairs.row_of, pairs.other) for model in (event.model(), Model.of(event.problem, event.state))
     )
-    A = np.zeros((len(i), 35))
-    A[np.arange(len(i)), i] = 1
-    A[np.arange(len(i)), 20 + j] = 1
-    best = np.linalg.solve(2 * A.T @ A + 0.5 * np.eye(35), 2 * A.T @ y)
-    return made, float(((A @ best - y) ** 2).sum() + 0.25 * (best**2).sum())
+    return float(np.max(np.abs(given - true) / (1 + np.abs(true))))
 
 
 def check_reaches_a_known_optimum(solver: Solver) -> None:
-    """On a problem that is ridge regression it comes to the least objective: within 0.01 %, or 10 % if not monotone."""
-    made, least = _biases_only()
-    if list(solver.refusals(made)):
+    """On problems that are ridge regression, with weights, an offset, cells or block strengths too, it comes to the
+    least objective: within 0.01 %, or 10 % if not monotone."""
+    tried = 0
+    for where, made in families.convexes().items():
+        if list(solver.refusals(made.problem)):
+            continue
+        tried += 1
+        model = fit(made.problem, solver=solver, rounds=200, threads=1)
+        reached, least = min(record.objective for record in model.history), made.least
+        if reached < least * (1 - 1e-6):
+            fail(f"{where}: the objective it reports is below the least there is", reached=reached, least=least)
+        if reached > least * (1.0001 if solver.monotone else 1.1):
+            fail(f"{where}: 200 rounds do not come near the least objective", reached=reached, least=least)
+    if not tried:
         raise Skipped("it refuses the square loss")
-    model = fit(made, solver=solver, rounds=200)
-    reached = min(record.objective for record in model.history)
-    if reached < least * (1 - 1e-6):
-        fail("the objective it reports is below the least there is", reached=reached, least=least)
-    if reached > least * (1.0001 if solver.monotone else 1.1):
-        fail("200 rounds do not come near the least objective", reached=reached, least=least)
+
+
+def check_ends_at_a_stationary_point(solver: Solver) -> None:
+    """Where it has come to rest the reference finds next to nothing to gain, on problems with weights, growth, an
+    offset, cells, block strengths and many ranks: 2 %, or half if not monotone."""
+    if solver.sampler:
+        raise Skipped("it samples; see check_mean_of_samples_predicts_better_than_one")
+    for where, run in _runs(solver).items():
+        if run.problem.strengths is not None:
+            continue
+        before = objective(run.problem, run.model.state)
+        further = fit(run.problem, solver=Reference(algorithm=2), rounds=3, threads=1, init=run.model.state)
+        after = objective(run.problem, further.state)
+        if not before - after <= (0.02 if solver.monotone else 0.5) * before:
+            rounds = run.history[-1].round
+            fail(f"{where}: after {rounds} rounds, 3 of the reference gain much", before=before, after=after)
+
+
+def check_many_pairs_are_learnt_from(solver: Solver) -> None:
+    """With more than 100,000 pairs, too, it ends where another solver finds little to gain: 2 %, or half if not
+    monotone."""
+    made = families.large()
+    if solver.sampler or list(solver.refusals(made)):
+        raise Skipped("it samples, or refuses the square loss with weights")
+    ends = time.process_time() + 10
+
+    def look(event: RoundEvent) -> None:
+        if time.process_time() > ends and event.record.round >= 6:
+            event.stop("it takes long")
+
+    model = fit(made, solver=solver, rounds=25, threads=1, callbacks=look)
+    further = fit(made, solver=Panel(), rounds=3, threads=1, init=model.state).history
+    before, after = further[0].objective, further[-1].objective
+    if not before - after <= (0.02 if solver.monotone else 0.5) * before:
+        fail(f"{made.pairs} pairs: another solver gains much", before=before, after=after)
 
 
 def check_objective_is_what_it_says(solver: Solver) -> None:
-    """The objective that a round reports is that of the parameters it left."""
-    for where, made in _problems(solver).items():
-        model = fit(made, solver=solver, rounds=3)
-        again = fit(made, solver=_Idle(), rounds=1, init=model)
-        given, true = model.history[-1].objective, again.history[0].objective
+    """The objective and the embeddings that a round reports are those of the parameters it left, in late rounds too."""
+    for where, run in _runs(solver).items():
+        for record in run.history:
+            true = run.true.get(record.round)
+            if true is not None and not abs(record.objective - true) <= 1e-4 * (1 + abs(true)):
+                fail(f"{where}: the objective is another", round=record.round, given=record.objective, true=true)
+            if not run.scores.get(record.round, 0.0) <= 1e-3:
+                fail(f"{where}: the embeddings are others than those of the parameters", round=record.round)
+        again = fit(run.problem, solver=_Idle(), rounds=1, threads=1, init=run.model)
+        given, true = run.history[-1].objective, again.history[0].objective
         if not abs(given - true) <= 1e-4 * (1 + abs(true)):
-            fail(f"{where}: the objective is another", given=given, true=true)
+            fail(f"{where}: the objective is another", round=run.history[-1].round, given=given, true=true)
 
 
 class _Idle(Solver):
@@ -97,35 +187,36 @@ class _Idle(Solver):
     def prepare(self, problem: Problem, state: Any) -> None:
         return None
 
-    def round(self, problem: Problem, state: Any, workspace: Any) -> Any:
-        from fmfkit.training.records import RoundReport
-
+    def round(self, problem: Problem, state: Any, workspace: Any) -> RoundReport:
         return RoundReport()
 
 
 def check_objective_never_rises(solver: Solver) -> None:
-    """A monotone solver never raises the objective, from one round to the next, but for rounding; where it learns
-    strengths, from then on."""
+    """A monotone solver never raises the objective, from one round to the next, early or late, but for rounding; where
+    it learns strengths, from then on."""
     if not solver.monotone:
         raise Skipped("it declares itself not monotone")
-    for made in _problems(solver).values():
-        history = fit(made, solver=solver, rounds=8).history
-        held = max((record.round for record in history if record.learnt), default=0)
-        common.never_rises([record.objective for record in history[held:]], made.dtype)
+    for where, run in _runs(solver).items():
+        held = max((record.round for record in run.history if record.learnt), default=0)
+        common.never_rises([record.objective for record in run.history[held:]], run.problem.dtype, f"{where}: ")
 
 
 def check_it_learns(solver: Solver) -> None:
     """Twenty rounds lower the objective, by a twentieth at least."""
     if solver.sampler:
         raise Skipped("it samples; see check_mean_of_samples_predicts_better_than_one")
-    for where, made in _problems(solver).items():
-        history = fit(made, solver=solver, rounds=20).history
-        if not min(record.objective for record in history) < 0.95 * history[0].objective:
-            fail(f"{where}: it hardly learns", before=history[0].objective, after=history[-1].objective)
+    runs = _runs(solver)
+    if not runs:
+        fail("it diverges on every problem")
+    for where, run in runs.items():
+        first = run.history[:21]
+        if not min(record.objective for record in first) < 0.95 * first[0].objective:
+            fail(f"{where}: it hardly learns", before=first[0].objective, after=first[-1].objective)
 
 
 def check_mean_of_samples_predicts_better_than_one(solver: Solver) -> None:
-    """A sampler's model is the mean of its samples: on new pairs it errs less than one, little more than the truth."""
+    """A sampler's model is the mean of its samples: on new pairs it errs less than one, little more than the truth,
+    with weights and an offset too."""
     if not solver.sampler:
         raise Skipped("it does not sample")
     rng = np.random.default_rng(common.SEED)
@@ -133,45 +224,89 @@ def check_mean_of_samples_predicts_better_than_one(solver: Solver) -> None:
     i, j = np.divmod(rng.permutation(60 * 40), 40)
     y = np.sum(U[i] * V[j], axis=1) + 0.5 * rng.normal(size=len(i))
     seen, unseen = slice(0, 900), slice(900, None)
-    made = Problem.from_coo(i[seen], j[seen], y[seen], shape=(60, 40), rank=4, penalty=LearntPenalty())
-    if list(solver.refusals(made)):
+    weight, wrong = np.ones(900), y[seen].copy()
+    weight[::4], wrong[::4] = 1e-3, wrong[::4] + 5 * rng.normal(size=225)
+    cases: dict[str, tuple[Any, dict[str, Any]]] = {
+        "pairs alike": (y[seen], {}),
+        "pairs of little weight are wrong": (wrong, {"weight": weight}),
+        "an offset": (y[seen] + 50, {"offset": 50.0}),
+    }
+    tried = 0
+    for where, (given, options) in cases.items():
+        made = Problem.from_coo(i[seen], j[seen], given, shape=(60, 40), rank=4, penalty=LearntPenalty(), **options)
+        if list(solver.refusals(made)):
+            continue
+        tried += 1
+        model = fit(made, solver=solver, rounds=LearntPenalty().rounds + 40, threads=1)
+        if model.state.mean is None:
+            fail("a sampler leaves the mean of its samples in state.mean", mean=None)
+        last = Model.of(made, attrs.evolve(model.state, mean=None))
+        true = y[unseen] + options.get("offset", 0.0)
+        mean_error, last_error = (
+            float(np.sqrt(np.mean((one.score(i[unseen], j[unseen]) - true) ** 2))) for one in (model, last)
+        )
+        if not mean_error < last_error or not mean_error < 1.3 * 0.5:
+            fail(f"{where}: the mean of the samples is no good", mean=mean_error, last=last_error, noise=0.5)
+    if not tried:
         raise Skipped("it refuses the square loss with learnt strengths")
-    model = fit(made, solver=solver, rounds=LearntPenalty().rounds + 40)
-    if model.state.mean is None:
-        fail("a sampler leaves the mean of its samples in state.mean", mean=None)
-    last = Model.of(made, attrs.evolve(model.state, mean=None))
-    mean_error, last_error = (
-        float(np.sqrt(np.mean((one.score(i[unseen], j[unseen]) - y[unseen]) ** 2))) for one in (model, last)
-    )
-    if not mean_error < last_error or not mean_error < 1.3 * 0.5:
-        fail("the mean of the samples is no good", mean=mean_error, last=last_error, noise=0.5)
 
 
-def _same(a: Model, b: Model) -> bool:
+def _same(a: Model | State, b: Model | State) -> bool:
     return np.array_equal(a.P, b.P) and np.array_equal(a.Q, b.Q)
 
 
 def check_threads_do_not_change_the_model(solver: Solver) -> None:
-    """A deterministic solver gives the same model, bit for bit, on 1, 2 and 4 threads, and the second time."""
+    """A deterministic solver gives the same model, bit for bit, on 1 to 4 threads, and the second time, at another time
+    and with global generators of another seed."""
     if not solver.deterministic:
         raise Skipped("it declares itself not deterministic")
-    for where, made in _problems(solver).items():
-        first = fit(made, solver=solver, rounds=4, threads=1)
-        for threads in (1, *common.THREADS[1:]):
-            if not _same(first, fit(made, solver=solver, rounds=4, threads=threads)):
+    problems = _problems(solver)
+    if not list(solver.refusals(families.large())):
+        problems["many pairs"] = families.large()
+    for where, made in problems.items():
+        rounds = 30 if where in LATE else 2 if where == "many pairs" else 4
+        first = fit(made, solver=solver, rounds=rounds, threads=1)
+        for number in (1, 2):
+            with process.otherwise(number):
+                again = fit(made, solver=solver, rounds=rounds, threads=1)
+            if not _same(first, again):
+                fail(f"{where}: the model is another the second time, with global generators of another seed")
+        for threads in common.THREADS[1:]:
+            if not _same(first, fit(made, solver=solver, rounds=rounds, threads=threads)):
                 fail(f"{where}: the model is another", threads=threads)
 
 
+def _parts(where: str) -> tuple[int, int]:
+    """Return how many rounds come before a fit is stopped, and after."""
+    return (17, 6) if where in LATE else (2, 2)
+
+
 def check_resumes_bit_for_bit(solver: Solver) -> None:
-    """Two rounds and two more are four rounds, bit for bit."""
+    """Some rounds and some more are as many without a stop, bit for bit, after other fits, and in a fresh process."""
     if not solver.deterministic:
         raise Skipped("it declares itself not deterministic")
+    pristine, wanted, halves = copy.deepcopy(solver), {}, {}
     for where, made in _problems(solver).items():
-        half = fit(made, solver=solver, rounds=2, threads=1)
-        if not _same(
-            fit(made, solver=solver, rounds=4, threads=1), fit(made, solver=solver, rounds=2, threads=1, init=half)
-        ):
-            fail(f"{where}: going on differs from not having stopped")
+        first, more = _parts(where)
+        wanted[where] = fit(made, solver=solver, rounds=first + more, threads=1)
+        halves[where] = fit(made, solver=solver, rounds=first, threads=1)
+    for where, made in _problems(solver).items():
+        rest = fit(made, solver=copy.deepcopy(pristine), rounds=_parts(where)[1], threads=1, init=halves[where])
+        if not _same(wanted[where], rest):
+            fail(f"{where}: going on after other fits differs from not having stopped")
+    late = {where: half.state for where, half in halves.items() if where in LATE}
+    for where, (P, Q) in fresh.ask(resumed, pristine, late).items():
+        if not (np.array_equal(wanted[where].P, P) and np.array_equal(wanted[where].Q, Q)):
+            fail(f"{where}: going on in a fresh process differs from not having stopped")
+
+
+def resumed(solver: Solver, states: dict[str, State]) -> dict[str, tuple[Any, Any]]:
+    """Return the parameters to which a solver comes from states that were reached elsewhere."""
+    problems, found = _problems(solver), {}
+    for where, state in states.items():
+        model = fit(problems[where], solver=solver, rounds=_parts(where)[1], threads=1, init=state)
+        found[where] = (model.P, model.Q)
+    return found
 
 
 def check_stops_when_asked(solver: Solver) -> None:
@@ -184,29 +319,46 @@ def check_stops_when_asked(solver: Solver) -> None:
         if event.record.round == 2:
             event.stop("enough")
 
-    model = fit(made, solver=solver, rounds=9, callbacks=stop)
+    model = fit(made, solver=solver, rounds=9, threads=1, callbacks=stop)
     if seen != [0, 1, 2] or model.stopped != "enough":
         fail("the rounds that a callback saw are others than 0, 1, 2", seen=seen)
 
 
 def check_leaves_the_problem_alone(solver: Solver) -> None:
-    """Scores, features and strengths are the same after training."""
+    """Pairs, features and strengths are the same during and after training; their arrays may be read only."""
     for where, made in _problems(solver).items():
-        before = [array.copy() for array in _arrays(made)]
-        fit(made, solver=solver, rounds=2)
-        if not all(np.array_equal(a, b) for a, b in zip(before, _arrays(made), strict=True)):
-            fail(f"{where}: training changes the problem")
+        before = watching.fingerprint(made)
+
+        def look(event: RoundEvent, made: Any = made, before: Any = before, where: str = where) -> None:
+            if names := watching.changed(before, made):
+                fail(f"{where}: training changes {', '.join(names)} of the problem")
+
+        fit(made, solver=solver, rounds=2, threads=1, callbacks=look)
+        if made.strengths is None:
+            fit(watching.locked(made), solver=solver, rounds=2, threads=1)
+    _check_watched(solver)
 
 
-def _arrays(made: Problem) -> list[NDArray[Any]]:
-    arrays: list[NDArray[Any]] = []
-    for side in made.sides:
-        arrays += [side.pairs.ptr, side.pairs.other, side.pairs.y, side.features.row_index]
-        arrays += [
-            side.features.values_by_row(),
-            *(array for part in side.parts for array in (part.strength, part.growth)),
-        ]
-    return arrays
+def _check_watched(solver: Solver) -> None:
+    """Fail if a loss that looks around while a round runs sees that the problem is another."""
+    watched: list[tuple[dict[str, Any], Problem]] = []
+
+    def look() -> None:
+        for before, problem in watched:
+            if names := watching.changed(before, problem):
+                fail(f"during a round {', '.join(names)} of the problem are others than before")
+
+    made = common.problem(loss=watching.WatchingLoss(look), weights=True)
+    if not list(solver.refusals(made)) and not solver.sampler:
+        watched.append((watching.fingerprint(made), made))
+        fit(made, solver=solver, rounds=2, threads=1)
+
+
+def check_leaves_the_process_alone(solver: Solver) -> None:
+    """It leaves no trace in the process: generators, error states, environment, folder, warnings, locale."""
+    made = next(iter(_problems(solver).values()))
+    with process.unchanged() as look:
+        fit(made, solver=solver, rounds=3, threads=1, callbacks=lambda event: look())
 
 
 def check_copies_are_equal(solver: Solver) -> None:
@@ -216,6 +368,8 @@ def check_copies_are_equal(solver: Solver) -> None:
 
 CHECKS = (
     check_reaches_a_known_optimum,
+    check_ends_at_a_stationary_point,
+    check_many_pairs_are_learnt_from,
     check_objective_is_what_it_says,
     check_objective_never_rises,
     check_it_learns,
@@ -224,5 +378,6 @@ CHECKS = (
     check_resumes_bit_for_bit,
     check_stops_when_asked,
     check_leaves_the_problem_alone,
+    check_leaves_the_process_alone,
     check_copies_are_equal,
 )

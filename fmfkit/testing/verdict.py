@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import traceback
+from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-DOCS = "docs/conformance.md"
+PACKAGE = str(Path(__file__).parent.parent)
+EXPLAIN = "python -m fmfkit.testing --explain"
 
 
 class ConformanceError(AssertionError):
@@ -16,6 +19,14 @@ class ConformanceError(AssertionError):
 
 class Skipped(Exception):  # noqa: N818 - no error
     """A check does not apply to a component; the message says why."""
+
+
+class NotChecked(Skipped):
+    """A check applies to a component, but cannot be run here; the message says why. It is never passed over."""
+
+
+class NotCheckedWarning(UserWarning):
+    """Something about a component was not checked that could have been."""
 
 
 def fail(what: str, **numbers: Any) -> NoReturn:
@@ -52,10 +63,18 @@ def _size(values: NDArray[Any]) -> NDArray[np.float64]:
 
 def conformance_error(error: BaseException, component: Any, check: Any) -> ConformanceError:
     """Return the failure of a check with all that a reader needs."""
-    what = str(error) if isinstance(error, ConformanceError) else f"it raised {type(error).__name__}: {error}"
+    what = str(error) if isinstance(error, ConformanceError) else _raised(error)
     return ConformanceError(
-        f"{component!r} fails {check.__name__}\n  law: {law(check)}\n  but: {what}\n  see: {DOCS}#{check.__name__}"
+        f"{component!r} fails {check.__name__}\n  law: {law(check)}\n  but: {what}\n  see: {EXPLAIN} {check.__name__}"
     )
+
+
+def _raised(error: BaseException) -> str:
+    """Return what was raised, and where: the innermost line that is not fmfkit's, else the innermost."""
+    frames = [*traceback.extract_tb(error.__traceback__)]
+    theirs = [frame for frame in frames if not frame.filename.startswith(PACKAGE)] or frames
+    where = f" ({theirs[-1].filename}:{theirs[-1].lineno}, in {theirs[-1].name})" if theirs else ""
+    return f"it raised {type(error).__name__}: {error}{where}"
 
 
 def law(check: Any) -> str:
@@ -63,4 +82,13 @@ def law(check: Any) -> str:
     return " ".join((check.__doc__ or "").split())
 
 
-__all__ = ["ConformanceError", "Skipped", "conformance_error", "fail", "law", "require"]
+__all__ = [
+    "ConformanceError",
+    "NotChecked",
+    "NotCheckedWarning",
+    "Skipped",
+    "conformance_error",
+    "fail",
+    "law",
+    "require",
+]

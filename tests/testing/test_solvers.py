@@ -1,4 +1,4 @@
-"""The checks of solvers: good ones pass, each broken one fails the checks it should, and no others."""
+"""The checks of solvers: good ones pass, each broken one fails the checks it should."""
 
 import pytest
 from zoo import ZOO, assert_caught, of_kind
@@ -24,7 +24,7 @@ def test_good_solvers_pass(component):
 
 @pytest.mark.parametrize("name", of_kind(Solver))
 def test_each_broken_solver_fails_the_checks_it_should(name):
-    assert_caught(name, testing.check(ZOO[name][0]))
+    assert_caught(name)
 
 
 def test_every_check_of_solvers_catches_something():

@@ -17,7 +17,7 @@ def test_failures_name_component_check_law_and_page():
     component, failed = failures_of("CurvatureTooSmall")
     for result in failed:
         assert result.message.startswith(f"{component!r} fails {result.name}\n  law: {result.law}\n  but: ")
-        assert f"docs/conformance.md#{result.name}" in result.message
+        assert f"see: python -m fmfkit.testing --explain {result.name}" in result.message
 
 
 def test_failures_show_the_simplest_numbers():

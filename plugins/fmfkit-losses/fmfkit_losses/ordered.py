@@ -13,7 +13,7 @@ import numpy as np
 from attrs import validators
 from fmfkit_losses._native import ffi, lib
 from numpy.typing import NDArray
-from scipy.special import expit, log_ndtr, ndtr, ndtri_exp
+from scipy.special import erfcx, expit, log_ndtr, ndtr, ndtri_exp
 
 from fmfkit import Loss
 from fmfkit.native import NativeLoss
@@ -243,12 +243,20 @@ class OrderedProbit(Ordered):
         return np.asarray(ndtr(x))
 
     def _pieces(self, a: Array, b: Array) -> Pieces:
-        """Computed on the side of 0 where Phi is small, by logarithms."""
+        """Computed on the side of 0 where Phi is small, by logarithms; far out by what is left of Phi without its
+        exponential, which alone would lose the digits of its exponent."""
         flip = a + b > 0
         low, high = np.where(flip, -b, a), np.where(flip, -a, b)
         top = log_ndtr(high)
         log = top + np.log1p(-np.exp(np.minimum(log_ndtr(low) - top, -1e-300)))
         f_low, f_high = (np.exp(-0.5 * np.square(end) - HALF_LOG_2PI - log) for end in (a, b))
+        far = high < -1
+        near, away = np.where(far, high, -1), np.where(far, low, -2)
+        fall = np.exp((near - away) * (near + away) / 2)  # e^(high²/2 - low²/2)
+        rest = erfcx(-near / np.sqrt(2)) - fall * erfcx(-away / np.sqrt(2))
+        f_near = np.sqrt(2 / np.pi) / rest
+        f_low = np.where(far, np.where(flip, f_near, fall * f_near), f_low)
+        f_high = np.where(far, np.where(flip, fall * f_near, f_near), f_high)
         return Pieces(log, f_low, f_high, np.where(f_low > 0, -a * f_low, 0), np.where(f_high > 0, -b * f_high, 0))
 
     def curvature(self, score: Reals, y: Reals) -> float:

@@ -97,7 +97,6 @@ class AlwaysDouble(Good):
     "check_trains",
     "check_curvature_majorises",
     "check_gradient_is_the_derivative",
-    "check_is_safe_from_several_threads",
 )
 class SumsUp(Good):
     """Returns one number for all pairs."""
@@ -167,7 +166,6 @@ class SharedScratch(Good):
     "check_finite_at_extremes",
     "check_gradient_is_the_derivative",
     "check_value_is_convex",
-    "check_is_elementwise",
     "check_trains",
 )
 class TakesWhatItCannot(Good):

@@ -79,7 +79,7 @@ class RidgeInPlace(GoodRidge):
         return GoodRidge.T(self, x, y, w, strength)
 
 
-@animal("check_is_elementwise", "check_T_minimises")
+@animal("check_is_elementwise")
 class RidgeOfItsPlace(GoodRidge):
     """The first parameter of a long batch pays for all."""
 

@@ -101,3 +101,26 @@ class ForgetsItsSamples(Gibbs):
     def round(self, problem, state, workspace):
         state.mean = None
         return Gibbs.round(self, problem, state, workspace)
+
+
+@animal("check_mean_of_samples_predicts_better_than_one")
+@attrs.frozen(kw_only=True)
+class SamplesWithoutWeights(Gibbs):
+    """Draws as if all pairs counted alike; what it reports is true."""
+
+    def prepare(self, problem, state):
+        return Gibbs.prepare(self, self.seen(problem), state)
+
+    def round(self, problem, state, workspace):
+        Gibbs.round(self, self.seen(problem), state, workspace)
+        return RoundReport()
+
+    def seen(self, problem):
+        return problem.replace(weight=None, offset=problem.offset).with_strengths(problem.strengths)
+
+
+@animal("check_mean_of_samples_predicts_better_than_one")
+@attrs.frozen(kw_only=True)
+class SamplesWithoutAnOffset(SamplesWithoutWeights):
+    def seen(self, problem):
+        return problem.replace(offset=0.0).with_strengths(problem.strengths)
