@@ -54,13 +54,11 @@ FMFKIT_MULTIVERSION static void FOR(bounded_T)(const REAL *x, const REAL *y, con
     const REAL low = (REAL)p->low, high = (REAL)p->high, l1 = (REAL)p->l1, l2 = (REAL)p->l2, far = (REAL)INFINITY;
     for (int64_t t = 0; t < n; t++) {
         const REAL slope = x[t] + strength[t] * (l1 + l2 * w[t]), curvature = y[t] + strength[t] * l2;
-        const REAL down = low > -far ? low : w[t], up = high < far ? high : w[t];
-        const REAL end = slope > 0 ? down : slope < 0 ? up : w[t];
-        const REAL free = w[t] - slope / (curvature > 0 ? curvature : 1);
-        REAL to = curvature > 0 ? free : end;
-        to = to < low ? low : to;
-        to = to > high ? high : to;
-        d[t] = to - w[t];
+        const REAL down = low - w[t], up = high - w[t], end = slope > 0 ? down : slope < 0 ? up : 0;
+        const REAL still = end > -far && end < far ? end : 0, free = -slope / (curvature > 0 ? curvature : 1);
+        REAL to = curvature > 0 ? free : still;
+        to = to < down ? down : to;
+        d[t] = to > up ? up : to;
     }
     for (int64_t t = 0; t < n; t++) { /* w + d is rounded: not beyond the bounds */
         if (w[t] + d[t] < low) d[t] = FOR(next)(d[t], far);

@@ -34,13 +34,7 @@ class Box(Regularizer):
 
     def T(self, x: Reals, y: Reals, w: Reals, strength: float | Reals = 1.0) -> Reals:
         """The minimum of a parabola, held within the bounds."""
-        slope, curvature = x + strength * self.l2 * w, y + strength * self.l2
-        free = w - slope / np.where(curvature > 0, curvature, 1)
-        down, up = (end if np.isfinite(end) else w for end in (self.low, self.high))
-        still = np.where(slope > 0, down, np.where(slope < 0, up, w))  # without curvature: as far as the slope points
-        d = np.clip(np.where(curvature > 0, free, still), self.low, self.high).astype(w.dtype) - w
-        d = np.where(w + d < self.low, np.nextafter(d, np.inf, dtype=w.dtype), d)  # w + d is rounded
-        return np.where(w + d > self.high, np.nextafter(d, -np.inf, dtype=w.dtype), d)
+        return _within(x + strength * self.l2 * w, y + strength * self.l2, w, self.low, self.high)
 
     @property
     def native(self) -> NativeRegularizer:
@@ -61,15 +55,22 @@ class NonNegative(Regularizer):
 
     def T(self, x: Reals, y: Reals, w: Reals, strength: float | Reals = 1.0) -> Reals:
         """The minimum of a parabola, held at zero."""
-        slope, curvature = x + strength * (self.l1 + self.l2 * w), y + strength * self.l2
-        free = w - slope / np.where(curvature > 0, curvature, 1)
-        still = np.where(slope > 0, w * 0, w)  # without curvature: down to zero, or nothing pulls
-        return np.asarray(np.maximum(np.where(curvature > 0, free, still), 0) - w)
+        return _within(x + strength * (self.l1 + self.l2 * w), y + strength * self.l2, w, 0.0, np.inf)
 
     @property
     def native(self) -> NativeRegularizer:
         """csrc/regularizers.c."""
         return _bounded(0.0, np.inf, self.l1, self.l2)
+
+
+def _within(slope: Reals, curvature: Reals, w: Reals, low: float, high: float) -> Reals:
+    """Return the change of w to the minimum of a parabola, held within bounds."""
+    down, up = w.dtype.type(low) - w, w.dtype.type(high) - w
+    end = np.where(slope > 0, down, np.where(slope < 0, up, 0))  # without curvature: as far as the slope points
+    free = -slope / np.where(curvature > 0, curvature, 1)
+    d = np.clip(np.where(curvature > 0, free, np.where(np.isfinite(end), end, 0)), down, up)
+    d = np.where(w + d < low, np.nextafter(d, np.inf, dtype=w.dtype), d)  # w + d is rounded
+    return np.asarray(np.where(w + d > high, np.nextafter(d, -np.inf, dtype=w.dtype), d), w.dtype)
 
 
 def _bounded(low: float, high: float, l1: float, l2: float) -> NativeRegularizer:
