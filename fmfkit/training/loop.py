@@ -12,7 +12,7 @@ from fmfkit._kernels import cells, scoring
 from fmfkit._kernels.library import resolve_threads
 from fmfkit.arguments import frozen, whole
 from fmfkit.errors import DivergedError, IncompatibleError, PluginContractError
-from fmfkit.interfaces import Solver
+from fmfkit.interfaces import Loss, Solver
 from fmfkit.model.model import Model
 from fmfkit.plugins.registry import resolve, resolve_callbacks
 from fmfkit.problem.learnt import spread_value
@@ -68,7 +68,7 @@ def fit(
     if problem.strengths is not None:
         problem = problem.with_strengths(state.strengths or problem.strengths)
         state.strengths = problem.strengths
-    if state.loss is not None and type(state.loss) is type(problem.loss):
+    if state.loss is not None and _suits(state.loss, problem):
         problem = problem.with_loss(state.loss)
     if state.solver != chosen:
         if state.solver is not None:  # one that came from a file is not known: its arrays are taken for this one's
@@ -162,6 +162,17 @@ def _initial_state(problem: Problem, init: State | Model | float | None, seed: i
     if isinstance(init, bool) or not isinstance(init, int | float | np.number) or not 0 < init < np.inf:
         raise ValueError(f"init: expected a scale above 0, a State or a Model, got {init!r}")
     return State.initial(problem, seed=seed, threads=threads, scale=float(init))
+
+
+def _suits(learnt: Loss, problem: Problem) -> bool:
+    """Return whether a loss that another fit has learnt is of the problem's kind, and defined for its y."""
+    if type(learnt) is not type(problem.loss):
+        return False
+    try:
+        learnt.check_y(frozen(problem.query.pairs.y))
+    except ValueError:
+        return False
+    return True
 
 
 def _with_learnt_loss(solver: Solver, problem: Problem, state: State) -> Problem:

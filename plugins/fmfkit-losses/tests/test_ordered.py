@@ -167,3 +167,12 @@ def test_sampling_of_stars_goes_on_from_a_file_as_if_it_had_not_stopped(tmp_path
     resumed = fit(problem, solver="gibbs", rounds=3, init=Model.load(tmp_path / "model"))
     assert whole.loss == resumed.loss
     np.testing.assert_array_equal(whole.P, resumed.P)
+
+
+@BOTH
+def test_going_on_with_classes_that_the_model_does_not_know_begins_with_those_of_the_data(loss):
+    i, j, y = planted(pairs=600)
+    few, more = (Problem.from_coo(i, j, stars, rank=2, loss=type(loss)()) for stars in (10 * np.minimum(y, 3), 10 * y))
+    model = fit(more, rounds=2, init=fit(few, rounds=3))
+    assert set(np.unique(10 * y)) <= set(model.loss.classes)
+    assert np.isfinite(model.history[-1].objective)
