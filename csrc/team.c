@@ -17,9 +17,8 @@
 #endif
 
 enum {
-    LINE = 64,     /* bytes of a cache line */
-    SPINS = 500,   /* how often a waiting thread looks before it offers its processor to others: some microseconds, */
-    YIELDS = 4000, /* and how often it does before it sleeps: some milliseconds, as long as a thread may be kept away */
+    LINE = 64,   /* bytes of a cache line */
+    SPINS = 100, /* how often a waiting thread looks before it sleeps: a few microseconds, then its processor is free */
 };
 
 /* A thread's share of the phase: the number of the phase (high half) and how much of the share was taken (low half). */
@@ -72,13 +71,12 @@ static void wake_all(_Atomic uint32_t *word) {
 #endif
 }
 
-/* Waits until *word has reached `wanted`: looks for a while, then lets others have the processor, among them maybe the thread
-   that is waited for, `yields` times, then sleeps. */
-static void wait_for(crew *all, _Atomic uint32_t *word, uint32_t wanted, int yields) {
-    for (int look = 0; look < SPINS + yields; look++) {
+/* Waits until *word has reached `wanted`: looks `spins` times, then sleeps, so that the processor is free for whoever is
+   waited for. */
+static void wait_for(crew *all, _Atomic uint32_t *word, uint32_t wanted, int spins) {
+    for (int look = 0; look < spins; look++) {
         if ((int32_t)(atomic_load_explicit(word, memory_order_acquire) - wanted) >= 0) return;
-        if (look < SPINS) pause_briefly();
-        else sched_yield();
+        pause_briefly();
     }
     atomic_fetch_add(&all->sleepers, 1);
     for (uint32_t now = atomic_load(word); (int32_t)(now - wanted) < 0; now = atomic_load(word)) sleep_while(word, now);
@@ -120,7 +118,7 @@ static void shared_phase(fmf_worker *me, int64_t portions, fmf_work *work, fmf_f
         }
     }
     /* where there is not a portion for everybody, one works for long while the others had better sleep */
-    wait_for(all, &all->phase, phase + 1, units < me->team ? 0 : YIELDS);
+    wait_for(all, &all->phase, phase + 1, units < me->team ? 0 : SPINS);
 }
 
 /* Everybody leaves; the first thread waits for the others here, not in OpenMP's own barrier, which would spin. */
@@ -130,7 +128,7 @@ static void leave(fmf_worker *me) {
         atomic_fetch_add(&all->left, 1);
         if (atomic_load(&all->sleepers)) wake_all(&all->left);
     } else {
-        wait_for(all, &all->left, (uint32_t)(me->team - 1), YIELDS);
+        wait_for(all, &all->left, (uint32_t)(me->team - 1), SPINS);
     }
 }
 
