@@ -226,6 +226,22 @@ typedef struct fmf_rows {
     double *chunk_loss;         /* (chunks) */
 } fmf_rows;
 
+/* Gradients of one side in all latent dimensions at once, and a curvature for each feature's whole row of parameters. */
+typedef struct fmf_wide {
+    const void *g;              /* (pairs) gradients of pairs */
+    const void *h;              /* (pairs) curvatures */
+    const void *square;         /* (their_rows) |V_j|^2 in the dimensions that this side's parameters have */
+    const void *conflict;       /* (rows) C_i */
+    const void *cell_weight;    /* (rows) c_i of the term over all cells; NULL: there is no such term */
+    const void *M;              /* (stride, stride) */
+    const void *m;              /* (stride) */
+    double cell_trace;          /* of M in the dimensions that this side's parameters have */
+    void *G;                    /* (rows, stride) */
+    void *bound;                /* (rows) C_i trace A_i */
+    void *slope;                /* (cols, stride) sum_i x_is G_i */
+    void *curvature;            /* (cols) */
+} fmf_wide;
+
 /* What scoring needs. */
 typedef struct fmf_scoring {
     void *chunk_score;          /* (threads, longest chunk) where the side has no room for scores, else NULL */
@@ -342,6 +358,9 @@ typedef struct fmf_kernels {
     void (*feature_sums)(const fmf_features *, const void *rows, int32_t squared, void *sums, int32_t threads);
     void (*row_sums)(const fmf_features *, const void *features, void *sums, int32_t threads);
     void (*row_products)(const fmf_features *, const void *A, const void *rows, void *products, int32_t threads);
+
+    /* Slopes and curvatures of all features, from the embedding as it is and g and h at its scores. */
+    void (*wide_gradients)(const fmf_side *, const fmf_wide *, int32_t threads);
 
     void (*pack_targets)(int64_t targets, const void *embedding, int64_t stride, void *packed, int32_t threads);
     void (*top)(const fmf_top *, int32_t threads);

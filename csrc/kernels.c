@@ -21,10 +21,11 @@
 #endif
 
 enum {
-    AHEAD = 4,        /* columns fetched ahead of their use */
-    PAIRS_AHEAD = 12, /* pairs whose partner's numbers are fetched ahead */
-    SGD_AHEAD = 4,    /* rows of P or Q that stochastic gradient descent fetches ahead */
-    COPIED = 4096,    /* rows that a thread copies at a time */
+    AHEAD = 4,         /* columns fetched ahead of their use */
+    PAIRS_AHEAD = 12,  /* pairs whose partner's numbers are fetched ahead */
+    SGD_AHEAD = 4,     /* rows of P or Q that stochastic gradient descent fetches ahead */
+    COPIED = 4096,     /* rows that a thread copies at a time */
+    WIDE_COLUMNS = 16, /* features whose gradients in all dimensions a thread sums at a time */
 };
 
 /* What all share. */
@@ -67,6 +68,9 @@ enum {
 #include "template/panel/descend.h"
 #include "template/panel/parts.h"
 
+/* All latent dimensions at once. */
+#include "template/proximal.h"
+
 /* Stochastic gradient descent. */
 #include "template/sgd/row.h"
 #include "template/sgd/grouped.h"
@@ -92,6 +96,7 @@ const fmf_kernels FMF_TABLE = {
     .feature_sums = feature_sums,
     .row_sums = row_sums,
     .row_products = row_products,
+    .wide_gradients = wide_gradients,
     .pack_targets = pack_targets,
     .top = top,
     .sgd_grouped = sgd_grouped,

@@ -36,7 +36,7 @@ _HOMES = {
     "fmfkit.training.state": ("State",),
     "fmfkit.training.records": ("Quantiles", "RoundRecord", "RoundReport"),
     "fmfkit.model.model": ("Model",),
-    "fmfkit.interfaces": ("Loss", "Partition", "PartitionScheduler", "Regularizer", "Solver"),
+    "fmfkit.interfaces": ("Loss", "Partition", "PartitionScheduler", "Regularizer", "RowRegularizer", "Solver"),
     "fmfkit.plugins.hookspecs": ("Spec", "hookimpl"),
     "fmfkit.plugins.registry": ("get_registry",),
     "fmfkit._kernels.library": ("build_info",),
@@ -83,6 +83,7 @@ if TYPE_CHECKING:
     from fmfkit.interfaces import Partition as Partition
     from fmfkit.interfaces import PartitionScheduler as PartitionScheduler
     from fmfkit.interfaces import Regularizer as Regularizer
+    from fmfkit.interfaces import RowRegularizer as RowRegularizer
     from fmfkit.interfaces import Solver as Solver
     from fmfkit.model.model import Model as Model
     from fmfkit.native import get_include as get_include

@@ -10,6 +10,8 @@ import click
 from fmfkit.cli.common import existing, friendly
 from fmfkit.recommend.recommender import Recommender
 
+MOST_NAMES = 20
+
 
 @click.command()
 @click.argument("model", type=existing)
@@ -32,6 +34,7 @@ def command(model: str, as_json: bool) -> None:
         "columns": trained.columns,
         "settings": trained.settings.to_json(),
         "strengths": inner.strengths,
+        "remain": trained.remaining_features(),
         "queries": {"count": inner.X.rows, "blocks": _blocks(inner.X)},
         "targets": {"count": inner.Z.rows, "blocks": _blocks(inner.Z)},
     }
@@ -46,6 +49,9 @@ def command(model: str, as_json: bool) -> None:
         listed = sorted(inner.strengths.items(), key=lambda item: -item[1])
         told = ", ".join(f"{name} {deviation:.3g}" for name, deviation in listed)
         click.echo(f"{'strengths':12} {told}  (by how much scores deviate because of a block)")
+    for block, names in summary["remain"].items():
+        told = ", ".join(names[:MOST_NAMES]) + (", ..." if len(names) > MOST_NAMES else "")
+        click.echo(f"{'remain':12} {block}: {len(names)}{': ' if names else ''}{told}  (the others are zero)")
     for side in ("queries", "targets"):
         blocks = ", ".join(f"{name} ({width})" for name, width in summary[side]["blocks"].items())
         click.echo(f"{side:12} {summary[side]['count']}: {blocks}")

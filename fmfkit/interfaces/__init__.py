@@ -8,8 +8,8 @@ that a method is given are read-only to it.
 """
 
 from fmfkit.interfaces.loss import Loss
-from fmfkit.interfaces.regularizer import Regularizer
+from fmfkit.interfaces.regularizer import Regularizer, RowRegularizer
 from fmfkit.interfaces.scheduler import Partition, PartitionScheduler
 from fmfkit.interfaces.solver import Solver
 
-__all__ = ["Loss", "Partition", "PartitionScheduler", "Regularizer", "Solver"]
+__all__ = ["Loss", "Partition", "PartitionScheduler", "Regularizer", "RowRegularizer", "Solver"]

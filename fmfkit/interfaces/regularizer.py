@@ -35,4 +35,24 @@ class Regularizer(ABC):
         return None
 
 
-__all__ = ["Regularizer"]
+class RowRegularizer(Regularizer):
+    """A penalty of a feature's whole row of parameters: w_s, all its dimensions, pays strength_s times omega(w_s).
+
+    So a feature can vanish altogether. Solvers that take parameters one by one refuse it; the default solver does not.
+    A bias is a row of one parameter.
+    """
+
+    @abstractmethod
+    def penalty(self, w: Reals, strength: float | Reals = 1.0) -> Reals:
+        """Return strength · omega(w_s) for each row of w, (features, dimensions); a number, or one for each row."""
+
+    @abstractmethod
+    def T(self, x: Reals, y: Reals, w: Reals, strength: float | Reals = 1.0) -> Reals:
+        """Return the change d_s of each row that minimises x_s · d_s + y_s/2 |d_s|² + strength_s · omega(w_s + d_s).
+
+        x and w are (features, dimensions), y >= 0 has a number for each row. Where several minimise it, any of them; 0
+        where nothing pulls.
+        """
+
+
+__all__ = ["Regularizer", "RowRegularizer"]

@@ -29,6 +29,9 @@ class Solver(ABC):
     learns_strengths: ClassVar[bool] = False
     """Whether it works on problems whose strengths are learnt: it then sets ``state.strengths``."""
 
+    takes_rows: ClassVar[bool] = False
+    """Whether it works where a ``RowRegularizer`` penalises a feature's whole row of parameters."""
+
     sampler: ClassVar[bool] = False
     """Whether each round adds a sample to ``state.mean``, which is its model: that of the last round is the best."""
 

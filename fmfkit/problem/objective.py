@@ -11,7 +11,7 @@ import numpy as np
 from attrs import validators
 
 from fmfkit.arguments import floats, not_negative, whole
-from fmfkit.interfaces import Loss, Regularizer
+from fmfkit.interfaces import Loss, Regularizer, RowRegularizer
 from fmfkit.losses import Square
 from fmfkit.plugins.registry import resolve
 from fmfkit.problem.cells import AllCells
@@ -56,6 +56,11 @@ class Penalty:
     growth: float = attrs.field(default=0.0, converter=float, validator=not_negative, kw_only=True)
     """Above 0, later dimensions are used only for what is worth more: the rank is then a limit rather than a
     choice."""
+
+    def __attrs_post_init__(self) -> None:
+        """Refuse what would need a strength for each parameter of a row."""
+        if self.growth and isinstance(self.regularizer, RowRegularizer):
+            raise ValueError(f"growth: expected 0, for {self.regularizer!r} takes whole rows, got {self.growth:g}")
 
 
 def _penalty(given: Penalty | Regularizer | str) -> Penalty:

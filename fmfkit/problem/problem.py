@@ -277,6 +277,11 @@ class Problem:
         return isinstance(penalty, LearntPenalty) and strengths is not None and strengths.rounds < penalty.rounds
 
     @property
+    def penalises_rows(self) -> bool:
+        """Whether some part's regularizer takes a feature's whole row of parameters."""
+        return any(part.by_row for side in self.sides for part in side.parts)
+
+    @property
     def query_bias(self) -> bool:
         """Whether queries have a bias."""
         return self._objective.query_bias

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fmfkit.arguments import suggestion
-from fmfkit.interfaces import Regularizer
+from fmfkit.interfaces import Regularizer, RowRegularizer
 from fmfkit.problem.features import SCALE_ROWS, Features
 from fmfkit.problem.objective import LearntPenalty, Penalties, Penalty
 from fmfkit.problem.pairs import Pairs
@@ -25,6 +25,11 @@ class Part:
     growth: Reals  # (groups, columns) multiplies the strengths
     columns: slice
     group: NDArray[np.int32] | None = None  # (features) None where there is one group
+
+    @property
+    def by_row(self) -> bool:
+        """Whether the regularizer takes a feature's whole row of parameters."""
+        return isinstance(self.regularizer, RowRegularizer)
 
     @property
     def matrix(self) -> Reals:

@@ -18,7 +18,7 @@ from fmfkit.data.dataset import Dataset
 from fmfkit.data.encoder import Encoder, SideEncoder, history_features
 from fmfkit.data.ids import Ids, as_text, gather
 from fmfkit.data.positives import as_positives
-from fmfkit.data.sides import HISTORY, Attributes
+from fmfkit.data.sides import HISTORY, INDICATOR, Attributes
 from fmfkit.data.tables import read_table
 from fmfkit.errors import DataError
 from fmfkit.interfaces import Loss
@@ -189,8 +189,34 @@ class Recommender:
     def explain(self, query: Any, target: Any) -> Explanation:
         """Return what each feature, by name, adds to the score of a pair; print it."""
         found = self.model.explain(int(self._rows("queries", [query])[0]), int(self._rows("targets", [target])[0]))
-        queries: dict[str, Any] = {**self.encoder.queries.names(), HISTORY: self.encoder.targets.labels}
-        return found.named(queries, self.encoder.targets.names())
+        return found.named(*self._feature_names())
+
+    def remaining_features(self) -> dict[str, list[str]]:
+        """Return, of each block in which some features are zero in all dimensions, the names of those that remain.
+
+        Blocks are called as strengths call them, "target.genres"; the features with the largest parameters come first.
+        Ids, and the history of queries, are left out.
+        """
+        found: dict[str, list[str]] = {}
+        sides = zip(
+            ("query", "target"),
+            (self.model.X, self.model.Z),
+            (self.model.P, self.model.Q),
+            self._feature_names(),
+            strict=True,
+        )
+        for side, features, W, names in sides:
+            for block, columns in features.blocks.items():
+                size = np.abs(W[columns]).max(axis=1, initial=0)
+                if block not in (INDICATOR, HISTORY) and not size.all():
+                    largest = np.argsort(-size, kind="stable")[: np.count_nonzero(size)]
+                    found[f"{side}.{block}"] = [str(names[block][int(s)]) for s in largest]
+        return found
+
+    def _feature_names(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return what the features of each block of the queries, and of the targets, are called."""
+        queries = {**self.encoder.queries.names(), HISTORY: self.encoder.targets.labels}
+        return queries, dict(self.encoder.targets.names())
 
     def evaluate(self, data: Dataset, metric: AnyMetric | Sequence[AnyMetric] | None = None) -> dict[str, float]:
         """Return metrics on pairs of a data set; all its ids must be known.

@@ -67,6 +67,11 @@ class _Composed(Solver):
         return all(part.learns_strengths for part in self.parts)
 
     @property
+    def takes_rows(self) -> bool:  # type: ignore[override]
+        """Whether all parts do."""
+        return all(part.takes_rows for part in self.parts)
+
+    @property
     def sampler(self) -> bool:  # type: ignore[override]
         """Whether a part is."""
         return any(part.sampler for part in self.parts)
@@ -135,6 +140,11 @@ class Stage(_Composed):
         """Whether its solver does, or the stage has a penalty of its own."""
         return self.penalty is not None or self.solver.learns_strengths
 
+    @property
+    def takes_rows(self) -> bool:  # type: ignore[override]
+        """Whether its solver does, or the stage has a penalty of its own."""
+        return self.penalty is not None or self.solver.takes_rows
+
     def order(self, state: State, place: Place) -> Iterable[int]:
         """Return its solver, unless the stage has ended."""
         return () if ended(state, place) else (0,)
@@ -151,7 +161,10 @@ class Stage(_Composed):
             return ["a stage with a loss of its own needs a penalty of its own where strengths are learnt"]
         if self.loss is not None and self.loss.learns:
             return [f"{self.loss!r} learns parameters of its own, which only the loss of a problem can"]
-        return list(self.solver.refusals(self.own_problem(problem) or problem))
+        own = self.own_problem(problem) or problem
+        if own.penalises_rows and not self.solver.takes_rows:
+            return ["it takes parameters one by one, and the stage's penalty whole rows"]
+        return list(self.solver.refusals(own))
 
     def workspace_bytes(self, problem: Problem, threads: int) -> int | None:
         """Return what its solver needs."""

@@ -12,6 +12,7 @@ import attrs
 
 from fmfkit._kernels.components import LossForm, is_in_python, is_smooth
 from fmfkit._kernels.panel import PanelUpdate, RowsUpdate
+from fmfkit._kernels.proximal import ProximalUpdate
 from fmfkit._kernels.side import SideUpdate
 from fmfkit.arguments import whole
 from fmfkit.interfaces import PartitionScheduler
@@ -31,10 +32,12 @@ class Panel(CoordinateDescent):
 
     A feature that is a row's own solves its 8 x 8 problem. The features that rows share move all together,
     ``directions`` times, along conjugate directions of the bound; or, if a ``scheduler`` is given, and always where the
-    penalty is more than l2, set by set with T; the default scheduler is then RandomPartition(sets=8).
+    penalty is more than l2, set by set with T; the default scheduler is then RandomPartition(sets=8). Where a penalty
+    takes a feature's whole row of parameters, its side takes proximal steps in all dimensions at once.
     """
 
     learns_strengths: ClassVar[bool] = True
+    takes_rows: ClassVar[bool] = True
 
     directions: int = attrs.field(default=2, converter=_directions)
     scheduler: PartitionScheduler | None = attrs.field(default=None, converter=attrs.converters.optional(by_name))
@@ -47,7 +50,9 @@ class Panel(CoordinateDescent):
         return reasons
 
     def side_update(self, problem: Problem, side: Side, loss: LossForm) -> SideUpdate:
-        """Rows by themselves where they share no feature, all together else; or dimension after dimension."""
+        """Rows by themselves where they share no feature, all together else; or all dimensions at once."""
+        if any(part.by_row for part in side.parts):
+            return ProximalUpdate(problem, side, loss)
         in_python = loss.in_python or any(is_in_python(part.regularizer) for part in side.parts)
         if not side.features.shared.any() and not in_python:
             return RowsUpdate(problem, side, loss)

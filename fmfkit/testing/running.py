@@ -12,9 +12,9 @@ import attrs
 import numpy as np
 
 from fmfkit.errors import PluginLoadError, UnknownNameError
-from fmfkit.interfaces import Loss, PartitionScheduler, Regularizer, Solver
+from fmfkit.interfaces import Loss, PartitionScheduler, Regularizer, RowRegularizer, Solver
 from fmfkit.plugins.registry import Kind, get_registry
-from fmfkit.testing import losses, process, regularizers, schedulers, solvers
+from fmfkit.testing import losses, process, regularizers, row_regularizers, schedulers, solvers
 from fmfkit.testing.verdict import (
     ConformanceError,
     NotChecked,
@@ -28,6 +28,7 @@ Check = Callable[[Any], None]
 
 CHECKS: dict[type, tuple[Check, ...]] = {
     Loss: losses.CHECKS,
+    RowRegularizer: row_regularizers.CHECKS,
     Regularizer: regularizers.CHECKS,
     PartitionScheduler: schedulers.CHECKS,
     Solver: solvers.CHECKS,
@@ -77,11 +78,15 @@ class Results:
 
 def checks_for(component: Any) -> Iterator[Check]:
     """Yield the checks of a component's interface; each raises ConformanceError, or Skipped, when called with it."""
-    for interface, checks in CHECKS.items():
+    for function in CHECKS[interface_of(component)]:
+        yield _Explained(function)
+
+
+def interface_of(component: Any) -> type:
+    """Return the interface whose laws a component keeps."""
+    for interface in CHECKS:
         if isinstance(component, interface):
-            for function in checks:
-                yield _Explained(function)
-            return
+            return interface
     raise TypeError(
         f"expected a Loss, Regularizer, PartitionScheduler or Solver, got {type(component).__name__}: {component!r}"
     )

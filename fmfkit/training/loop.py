@@ -12,7 +12,7 @@ from fmfkit._kernels import cells, scoring
 from fmfkit._kernels.library import resolve_threads
 from fmfkit.arguments import frozen, whole
 from fmfkit.errors import DivergedError, IncompatibleError, PluginContractError
-from fmfkit.interfaces import Loss, Solver
+from fmfkit.interfaces import Loss, Regularizer, RowRegularizer, Solver
 from fmfkit.model.model import Model
 from fmfkit.plugins.registry import resolve, resolve_callbacks
 from fmfkit.problem.learnt import spread_value
@@ -61,6 +61,10 @@ def fit(
     if problem.strengths is not None and not chosen.learns_strengths:
         raise IncompatibleError(
             f"{chosen!r} does not learn strengths; give them (a Penalty, or l2), or use solver='panel'"
+        )
+    if problem.penalises_rows and not chosen.takes_rows:
+        raise IncompatibleError(
+            f"{chosen!r} takes parameters one by one, and {_row_regularizer(problem)!r} whole rows; use solver='panel'"
         )
     if reasons := list(chosen.refusals(problem)):
         raise IncompatibleError(f"{chosen!r} cannot work on this problem: " + "; ".join(reasons))
@@ -162,6 +166,11 @@ def _initial_state(problem: Problem, init: State | Model | float | None, seed: i
     if isinstance(init, bool) or not isinstance(init, int | float | np.number) or not 0 < init < np.inf:
         raise ValueError(f"init: expected a scale above 0, a State or a Model, got {init!r}")
     return State.initial(problem, seed=seed, threads=threads, scale=float(init))
+
+
+def _row_regularizer(problem: Problem) -> Regularizer:
+    regularizers = (part.regularizer for side in problem.sides for part in side.parts)
+    return next(one for one in regularizers if isinstance(one, RowRegularizer))
 
 
 def _suits(learnt: Loss, problem: Problem) -> bool:

@@ -12,12 +12,14 @@ from zoo.losses import Good
 from zoo.losses_far import GoodSquare, Tight
 from zoo.native import NativeRidge, NativeSquare
 from zoo.regularizers import GoodRidge
+from zoo.regularizers_rows import GoodRows
 from zoo.schedulers import GoodSets
 
 __all__ = [
     "ZOO",
     "Good",
     "GoodRidge",
+    "GoodRows",
     "GoodSets",
     "GoodSquare",
     "NativeRidge",

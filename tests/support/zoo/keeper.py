@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fmfkit import testing
+from fmfkit.testing import running
 
 ZOO: dict[str, tuple[object, set[str]]] = {}
 
@@ -24,7 +25,7 @@ def animal(*checks, **options):
 
 def of_kind(interface):
     """Return the names of the broken components that have an interface."""
-    return sorted(name for name, (component, _) in ZOO.items() if isinstance(component, interface))
+    return sorted(name for name, (component, _) in ZOO.items() if running.interface_of(component) is interface)
 
 
 def assert_caught(name):
