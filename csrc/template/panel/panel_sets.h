@@ -138,8 +138,9 @@ static const set_step panel_steps[] = {
     {NULL, NULL, NULL},
 };
 
-/* Rows' own features follow. */
-static int64_t own_portion(const panel *o) { return o->penalty->native ? o->penalty->batch : FMF_PORTION; }
+/* Rows' own features follow: where a function is asked, so few at a time that their matrices stay in the nearest cache, or all
+   of them, if it is in Python. */
+static int64_t own_portion(const panel *o) { return o->penalty->native ? o->penalty->batch / 16 : FMF_PORTION; }
 
 static void own_steps(void *context, int64_t p, int thread) {
     const panel *o = context;

@@ -83,30 +83,21 @@ static inline REAL FOR(mcp_omega)(REAL w, REAL l1, REAL gamma) {
     return l1 * m - m * m / (2 * gamma);
 }
 
-/* Keeps the better of two places: `reached` is what the best so far reaches. */
-static inline void FOR(mcp_try)(REAL place, REAL x, REAL y, REAL w, REAL strength, REAL l1, REAL gamma, REAL *best,
-                                REAL *reached) {
-    const REAL d = place - w, now = x * d + y / 2 * d * d + strength * FOR(mcp_omega)(place, l1, gamma);
-    const int better = now < *reached; /* not so for a place that is no number */
-    *best = better ? d : *best;
-    *reached = better ? now : *reached;
-}
-
-/* T: the best of all places where the slope may vanish: zero, the concave parts, beyond them, and the ends. */
+/* T.  Without the penalty the best place would be `lone`, at a distance `far` from zero.  Where the data bends more than the
+   penalty all is convex: zero, the place where the slope vanishes, or `lone`, if it is beyond the end.  Else zero or `lone`. */
 FMFKIT_MULTIVERSION static void FOR(mcp_T)(const REAL *x, const REAL *y, const REAL *w, const REAL *strength, REAL *d,
                                            int64_t n, const void *params) {
-    const REAL l1 = (REAL)((const mcp_params *)params)->l1, gamma = (REAL)((const mcp_params *)params)->gamma;
+    const mcp_params *p = params;
+    const REAL l1 = (REAL)p->l1, gamma = (REAL)p->gamma, end = (REAL)(p->gamma * p->l1),
+               flat = (REAL)(p->gamma * p->l1 * p->l1);
     for (int64_t t = 0; t < n; t++) {
-        const REAL lone = w[t] - x[t] / y[t], inner = y[t] - strength[t] / gamma, end = gamma * l1;
-        const REAL pull = strength[t] * l1;
-        REAL best = -w[t], reached = -x[t] * w[t] + y[t] / 2 * w[t] * w[t];
-        FOR(mcp_try)(w[t], x[t], y[t], w[t], strength[t], l1, gamma, &best, &reached);
-        FOR(mcp_try)(lone, x[t], y[t], w[t], strength[t], l1, gamma, &best, &reached);
-        FOR(mcp_try)(end, x[t], y[t], w[t], strength[t], l1, gamma, &best, &reached);
-        FOR(mcp_try)(-end, x[t], y[t], w[t], strength[t], l1, gamma, &best, &reached);
-        FOR(mcp_try)((y[t] * lone - pull) / inner, x[t], y[t], w[t], strength[t], l1, gamma, &best, &reached);
-        FOR(mcp_try)((y[t] * lone + pull) / inner, x[t], y[t], w[t], strength[t], l1, gamma, &best, &reached);
-        d[t] = best;
+        const REAL lone = w[t] - x[t] / (y[t] > 0 ? y[t] : 1), far = lone < 0 ? -lone : lone;
+        const REAL bent = y[t] - strength[t] / gamma, slope = y[t] * far - strength[t] * l1;
+        const REAL within = slope > 0 ? slope / (bent > 0 ? bent : 1) : 0;
+        const REAL worth = y[t] * far * far > strength[t] * flat ? far : 0;
+        const REAL size = bent > 0 ? (far < end ? within : far) : (far < end ? 0 : worth);
+        const REAL place = lone < 0 ? -size : size;
+        d[t] = y[t] > 0 || strength[t] > 0 ? place - w[t] : 0;
     }
 }
 

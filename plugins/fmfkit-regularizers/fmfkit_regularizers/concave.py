@@ -31,17 +31,13 @@ class MCP(Regularizer):
         return np.asarray(strength * (self.l1 * size - size * size / (2 * self.gamma)))
 
     def T(self, x: Reals, y: Reals, w: Reals, strength: float | Reals = 1.0) -> Reals:
-        """The best of all places where the slope may vanish: zero, the concave parts, beyond them, and the ends."""
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            lone = w - x / y
-            inner = y - strength / self.gamma
-            ends = self.gamma * self.l1 + 0 * w
-            places = [0 * w, w, lone, ends, -ends, *((y * lone - s * strength * self.l1) / inner for s in (1, -1))]
-            tried = np.stack([np.where(np.isfinite(place), place, w) for place in places])
-            d = tried - w
-            reached = x * d + y / 2 * d * d + self.penalty(tried, strength)
-        best = np.argmin(reached, axis=0)
-        return np.asarray(np.take_along_axis(d, best[None], axis=0)[0], w.dtype)
+        """Zero, the place where the slope vanishes, or where the parameter would be without the penalty."""
+        lone = w - x / np.where(y > 0, y, 1)
+        far, end, bent = np.abs(lone), self.gamma * self.l1, y - strength / self.gamma
+        within = np.maximum(y * far - strength * self.l1, 0) / np.where(bent > 0, bent, 1)
+        worth = (far >= end) & (y * far * far > strength * (self.gamma * self.l1 * self.l1))
+        size = np.where(bent > 0, np.where(far < end, within, far), np.where(worth, far, 0))
+        return np.asarray(np.where((y > 0) | (strength > 0), np.copysign(size, lone) - w, 0), w.dtype)
 
     @property
     def native(self) -> NativeRegularizer:
