@@ -1,6 +1,7 @@
 /* kernels.c -- the kernels, compiled once for each instruction set and precision; see README.md for where to begin.
 
    Set by CMakeLists.txt: FMF_BITS (32 or 64, the precision) and FMF_TABLE (the table's name). */
+#include <float.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -14,10 +15,12 @@
 #define REAL float
 #define BITS int32_t            /* an integer as wide */
 #define NATIVE(name) name##_f32 /* a function of a table of fmfkit.h */
+#define ROUNDING FLT_EPSILON
 #else
 #define REAL double
 #define BITS int64_t
 #define NATIVE(name) name##_f64
+#define ROUNDING DBL_EPSILON
 #endif
 
 enum {

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from fmfkit.problem.inputs import INDEX_LIMIT, Blocks, check_finite, feature_blocks
+from fmfkit.problem.inputs import INDEX_LIMIT, Blocks, check_finite, check_squares, feature_blocks
 from fmfkit.typing import Matrix, Reals
 
 SCALE_ROWS = 4096
@@ -50,6 +50,12 @@ class FeatureRows:
     def dtype(self) -> np.dtype[Any]:
         """The precision of the values."""
         return self.own_value.dtype
+
+    @property
+    def largest(self) -> float:
+        """The largest value, whatever its sign."""
+        stored = [self.own_value, *(array for array in (self.row_value, self.row_scale) if array is not None)]
+        return max(float(np.abs(array).max(initial=0)) for array in stored)
 
     def values_by_row(self, first: int = 0, end: int | None = None) -> Reals:
         """Return the values in the order of ``row_index``, of all rows or of some."""
@@ -180,6 +186,7 @@ def _rows(name: str, blocks: Blocks | None, rows: int, dtype: np.dtype[Any]) -> 
     slices = {block: slice(int(a), int(b)) for block, a, b in zip(blocks, offsets, offsets[1:], strict=False)}
     X = _stack(list(blocks.values()))
     check_finite(name, X.data)
+    check_squares(name, X.data)
     own, own_value = _own_features(X)
     _put_own_first(X, own)
     row_ptr = X.indptr.astype(np.int64)

@@ -99,6 +99,23 @@ def check_finite(name: str, values: Reals) -> None:
         )
 
 
+def largest_sum(dtype: np.dtype[Any]) -> float:
+    """Return what squares of y, or an objective, may come to: there is room for what training makes of them."""
+    return 1e-6 * float(np.finfo(dtype).max)
+
+
+def check_squares(name: str, values: Reals) -> None:
+    """Refuse values whose squares are too large."""
+    most = float(np.sqrt(largest_sum(values.dtype)))
+    if values.size and float(np.abs(values).max()) > most:
+        place = int(np.argmax(np.abs(values)))
+        advice = "scale them down" if values.dtype == np.float64 else "scale them down, or use dtype='float64'"
+        raise ValueError(
+            f"{name}: values such as {float(values[place]):g} are too large for {values.dtype}, expected at most "
+            f"{most:.3g}; {advice}"
+        )
+
+
 def indices(name: str, values: ArrayLike) -> NDArray[Any]:
     """Return row numbers as a flat array."""
     array = np.asarray(values)

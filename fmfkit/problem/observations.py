@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from fmfkit.problem.features import Features, lay_out
-from fmfkit.problem.inputs import check_range, feature_blocks, precision, side_size, sparse_pairs, weights
+from fmfkit.problem.inputs import check_range, feature_blocks, largest_sum, precision, side_size, sparse_pairs, weights
 from fmfkit.problem.pairs import Duplicates, Given, Pairs, weighed
 from fmfkit.problem.strengths import observed
 from fmfkit.typing import Matrix, SideName
@@ -148,6 +148,28 @@ class Observations:
         return f"<Observations {q} queries x {p} targets, {len(self)} pairs, {self.X.cols} + {self.Z.cols} features>"
 
 
+def check_sizes(data: Observations) -> None:
+    """Refuse y, weights and features whose squares the precision cannot add up."""
+    pairs, most = data.by_query, largest_sum(data.dtype)
+    advice = "scale them down" if data.dtype == np.float64 else "scale them down, or use dtype='float64'"
+    heavy = "" if pairs.weight is None else f", with weights of up to {float(pairs.weight.max(initial=0)):g},"
+    with np.errstate(over="ignore"):
+        squares = np.square(pairs.y, dtype=np.float64)
+        total = float(squares.sum() if pairs.weight is None else (squares * pairs.weight).sum())
+    if total > most:
+        largest = float(np.abs(pairs.y).max())
+        raise ValueError(f"y: values of up to {largest:g}{heavy} are too large for {data.dtype}; {advice}")
+    sides: tuple[tuple[str, SideName, Features], ...] = (("X", "query", data.X), ("Z", "target", data.Z))
+    for name, side, features in sides:
+        largest = features.largest
+        if largest**2 * float(pairs.totals.sum()) > most and _observed_most(data, side) > most:
+            raise ValueError(f"{name}: values of up to {largest:g}{heavy} are too large for {data.dtype}; {advice}")
+
+
+def _observed_most(data: Observations, side: SideName) -> float:
+    return float(data.observed(side).max(initial=0))
+
+
 def _weights_of(Y: Any, weight: Matrix) -> NDArray[Any]:
     """Return the weights of the entries of Y."""
     W = sparse_pairs(weight, "weight")
@@ -161,4 +183,4 @@ def _weights_of(Y: Any, weight: Matrix) -> NDArray[Any]:
     return np.asarray(W.data)
 
 
-__all__ = ["FeatureInput", "Observations"]
+__all__ = ["FeatureInput", "Observations", "check_sizes"]

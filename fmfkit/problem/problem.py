@@ -17,7 +17,7 @@ from fmfkit.problem.cells import AllCells, row_weights
 from fmfkit.problem.features import Features
 from fmfkit.problem.learnt import Shape, Strengths, initial_strengths, learnt_part, spread_of
 from fmfkit.problem.objective import LearntPenalty, Objective, ObjectiveOptions, Penalties
-from fmfkit.problem.observations import FeatureInput, Observations
+from fmfkit.problem.observations import FeatureInput, Observations, check_sizes
 from fmfkit.problem.pairs import Duplicates, Pairs
 from fmfkit.problem.strengths import Frequencies, Part, Side, check_blocks, observed, part_of
 from fmfkit.typing import Matrix, Reals, SideName
@@ -77,6 +77,7 @@ class Problem:
             weight = None if pairs.weight is None else frozen(pairs.weight)
             objective = attrs.evolve(objective, loss=objective.loss.learnt(None, frozen(pairs.y), weight))
         objective.loss.check_y(frozen(pairs.y))
+        check_sizes(observations)
         _probe_loss(objective.loss, pairs)
         check_blocks(objective.penalty, observations.X, observations.Z)
         if isinstance(objective.penalty, LearntPenalty) and objective.cells is not None:

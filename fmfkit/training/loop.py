@@ -15,6 +15,7 @@ from fmfkit.errors import DivergedError, IncompatibleError, PluginContractError
 from fmfkit.interfaces import Loss, Regularizer, RowRegularizer, Solver
 from fmfkit.model.model import Model
 from fmfkit.plugins.registry import resolve, resolve_callbacks
+from fmfkit.problem.inputs import largest_sum
 from fmfkit.problem.learnt import spread_value
 from fmfkit.problem.problem import Problem
 from fmfkit.training.events import AnyCallback, Callback, Moment, RoundEvent, notify
@@ -145,7 +146,7 @@ class _Fit:
         record = attrs.evolve(record, penalty=record.penalty + spread, learnt=learns, stage=self.stages.name)
         if self.history:
             self.state.record = record
-            _check_finite(self.solver, record)
+            _check_finite(self.solver, self.problem, record)
         self.history.append(record)
         event = RoundEvent(self.problem, self.state, record, self.rounds, self.last, moment, embeddings=embeddings)
         notify(self.callbacks, event)
@@ -217,8 +218,8 @@ def _record(problem: Problem, state: State, report: RoundReport, seconds: float)
     )
 
 
-def _check_finite(solver: Solver, record: RoundRecord) -> None:
-    if np.isfinite(record.objective):
+def _check_finite(solver: Solver, problem: Problem, record: RoundRecord) -> None:
+    if abs(record.objective) <= largest_sum(problem.dtype):  # not so where it is no number
         return
     advice = "scale y and the features down, lower init, raise the penalty's strength, or use dtype='float64'"
     if hasattr(solver, "learning_rate"):

@@ -1,8 +1,8 @@
 /* panel/own.h -- a row's own feature: its PANEL x PANEL problem. */
 
 /* Solves (x^2 A + L) delta = -(x G + L w) for a diagonal L by elimination; the matrix that is left stays symmetric, so a
-   pivot's row has all its factors.  Tells whether the answer can be trusted: along delta the bound must be least near delta,
-   which rounding in a nearly singular system may spoil. */
+   pivot's row has all its factors.  Tells whether the answer can be trusted, which rounding in a nearly singular system may
+   spoil: along delta the bound must be least near delta, and bend by more than rounding of the matrix does. */
 static inline int solve_row(const REAL *G, const REAL *A, REAL x, const REAL *L, const REAL *w, int64_t size, REAL *delta) {
     REAL full[PANEL * PANEL], right[PANEL], given[PANEL], inverse[PANEL];
     unfold(A, full);
@@ -35,11 +35,14 @@ static inline int solve_row(const REAL *G, const REAL *A, REAL x, const REAL *L,
         delta[k] = rest * inverse[k];
     }
     const pvec d = pload(delta);
-    pvec Md = {0};
+    pvec Md = {0}, diagonal = pload(L), ones = {0};
     padd(&Md, x * x, times(A, d));
     padd_product(&Md, pload(L), d);
+    padd(&diagonal, x * x, pload(A));
+    for (int n = 0; n < PARTS; n++) ones.part[n] += 1;
     const REAL slope = pdot(pload(given), d), curvature = pdot(d, Md);
-    return slope == 0 ? curvature == 0 : slope > (REAL)0.5 * curvature && slope < (REAL)2.0 * curvature;
+    const REAL least = 16 * ROUNDING * pdot(diagonal, ones) * pdot(d, d);
+    return slope == 0 ? curvature == 0 : slope > (REAL)0.5 * curvature && slope < (REAL)2.0 * curvature && curvature > least;
 }
 
 enum { SWEEPS = 2 };
