@@ -1,18 +1,18 @@
 /* balance.c -- shares features into sets of nearly equal size, for a scheduler. */
 #include <stdint.h>
-#include <stdlib.h>
 
 #include "fmf.h"
+#include "memory.h"
 
 /* A binary heap of sets by load, ties by number, so that the result is one for a given order. */
 static int lighter(const int64_t *load, int32_t a, int32_t b) { return load[a] != load[b] ? load[a] < load[b] : a < b; }
 
 int32_t fmf_balance(int64_t cols, const int32_t *order, const int64_t *size, int64_t sets, int32_t *set_of) {
-    int64_t *load = calloc((size_t)sets, sizeof *load);
-    int32_t *heap = malloc((size_t)sets * sizeof *heap);
+    int64_t *load = fmf_allocate((size_t)sets, sizeof *load);
+    int32_t *heap = fmf_allocate((size_t)sets, sizeof *heap);
     if (!load || !heap) {
-        free(load);
-        free(heap);
+        fmf_release(load);
+        fmf_release(heap);
         return FMF_OUT_OF_MEMORY;
     }
     for (int64_t s = 0; s < sets; s++) heap[s] = (int32_t)s;
@@ -30,7 +30,7 @@ int32_t fmf_balance(int64_t cols, const int32_t *order, const int64_t *size, int
         }
         heap[at] = set;
     }
-    free(load);
-    free(heap);
+    fmf_release(load);
+    fmf_release(heap);
     return FMF_OK;
 }

@@ -389,3 +389,6 @@ int32_t fmf_balance(int64_t cols, const int32_t *order, const int64_t *size, int
 /* Number different keys in the order in which they come first: number_of is (n), first (n) where each came first.  Returns
    how many there are; -1 without memory. */
 int64_t fmf_number_keys(int64_t n, const uint64_t *key, int32_t *number_of, int64_t *first);
+/* How many allocations of C are not released; let the one after so many fail (below 0: none). */
+int64_t fmf_held(void);
+void fmf_fail_after(int64_t allocations);

@@ -1,9 +1,9 @@
 /* keys.c -- from keys to row numbers. */
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "fmf.h"
+#include "memory.h"
 
 enum { EMPTY = -1 };
 
@@ -15,7 +15,7 @@ static uint64_t slot_of(const int32_t *number, const int64_t *first, const uint6
 }
 
 static int32_t *new_table(uint64_t slots) {
-    int32_t *number = malloc(slots * sizeof *number);
+    int32_t *number = fmf_allocate(slots, sizeof *number);
     if (number) memset(number, 0xFF, slots * sizeof *number); /* all EMPTY */
     return number;
 }
@@ -32,7 +32,7 @@ int64_t fmf_number_keys(int64_t n, const uint64_t *key, int32_t *number_of, int6
         }
         number_of[i] = number[slot];
         if ((uint64_t)count * 2 > slots) { /* grow, and put all of them where they belong now */
-            free(number);
+            fmf_release(number);
             slots *= 4;
             number = new_table(slots);
             for (int64_t k = 0; k < count && number; k++) {
@@ -41,6 +41,6 @@ int64_t fmf_number_keys(int64_t n, const uint64_t *key, int32_t *number_of, int6
         }
     }
     const int64_t found = number ? count : -1;
-    free(number);
+    fmf_release(number);
     return found;
 }
