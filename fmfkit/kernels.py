@@ -10,6 +10,7 @@ their penalty changes by: whatever lowers that lowers the objective.
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from typing import Final
 
 import numpy as np
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from fmfkit._kernels import cells, parts, scoring
 from fmfkit._kernels.components import PANEL as _PANEL
 from fmfkit._kernels.panel import SYMMETRIC
+from fmfkit.native import check_abi
 from fmfkit.problem.problem import Problem
 from fmfkit.problem.strengths import Part
 from fmfkit.typing import Reals, SideName
@@ -130,6 +132,15 @@ class Side:
         """Bring the scores up to date with what rows have moved by since ``sums`` of the same panel."""
         self.part(panel)
         self._scored().move(self._checked("moves", moves, self.rows), panel)
+
+    def native(self, W: Reals, *, abi: int) -> AbstractContextManager[int]:
+        """Return a context with the address of a ``fmfkit_side`` of fmfkit.h, for a solver in C that changes W.
+
+        ``abi`` is FMFKIT_ABI of the header that the solver was compiled against. The address holds within the context,
+        at whose end errors of components in Python are raised.
+        """
+        check_abi(abi)
+        return self._scored().native(self._parameters(W))
 
     def _scored(self) -> parts.Parts:
         """Return the parts, once there are scores."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -96,6 +98,17 @@ class Parts(PanelUpdate):
         out = self._eight(self.side.features.rows)
         self._kernels.row_products(self._X, self._read(A), self._read(rows), self._written(out), self.threads)
         return out
+
+    @contextmanager
+    def native(self, W: Reals) -> Iterator[int]:
+        """Give the address of a fmfkit_side of fmfkit.h; raise then what functions in Python raised."""
+        given, scratch = self._given(W), self._scratch()
+        made = ffi.new("char[]", lib.fmf_native_side_bytes())
+        lib.fmf_native_side(given, scratch, self.problem.dtype.itemsize, self.threads, made)
+        try:
+            yield int(ffi.cast("uintptr_t", made))
+        finally:
+            self._raise_errors()
 
     def _allocated(self) -> dict[str, NDArray[Any]]:
         table = dict(self.own_table(self.threads))
