@@ -3,21 +3,7 @@ import pytest
 from fmfkit_regularizers.concave import MCP
 from fmfkit_regularizers.convex import Box, NonNegative
 
-from fmfkit import Problem, fit, testing
-
-
-@testing.parametrize_with_checks(
-    [
-        NonNegative(),
-        NonNegative(l1=0.2, l2=0.0),
-        Box(),
-        Box(low=0.1, high=np.inf, l2=0.0),
-        MCP(),
-        MCP(l1=0.5, gamma=0.5),
-    ]
-)
-def test_conformance(component, check):
-    check(component)
+from fmfkit import Problem, fit
 
 
 def problem(regularizer):
