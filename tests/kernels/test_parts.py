@@ -14,6 +14,7 @@ from numpy_plugins import NativeLasso, NumpyLasso, NumpySquare, PseudoHuber
 from problems import Case, cases, few, large
 
 from fmfkit import State, get_include, kernels
+from fmfkit._kernels.library import team
 from fmfkit.errors import PluginContractError
 from fmfkit.native import MAJOR, MINOR
 from fmfkit.regularizers import ElasticNet
@@ -95,7 +96,8 @@ def test_its_numbers_and_arrays_are_those_of_the_problem(header, case):
     X, pairs, dtype = problem.X, problem.query.pairs, problem.dtype
     with side.native(state.P, abi=ABI) as address:
         c = header.ffi.cast("fmfkit_side *", address)
-        assert (c.real_bytes, c.threads, c.rows, c.features) == (dtype.itemsize, 2, side.rows, side.features)
+        assert (c.real_bytes, c.threads) == (dtype.itemsize, team(2))
+        assert (c.rows, c.features) == (side.rows, side.features)
         assert (c.pairs, c.their_rows, c.rank) == (problem.pairs, problem.target.pairs.rows, problem.rank)
         assert c.width == state.P.shape[1]
         assert c.offset == problem.offset
