@@ -353,6 +353,8 @@ typedef struct fmf_kernels {
     void (*panel_sums)(const fmf_side *, const fmf_panel *, int64_t column, int32_t threads);
     void (*panel_own)(const fmf_side *, const fmf_panel *, int64_t column, int32_t threads);
     void (*panel_move)(const fmf_side *, const fmf_panel *, int64_t column, int32_t threads);
+    /* One feature, given the sums (B) of x_is G_i and (B / 2 + 1, B) of x_is^2 A_i over its rows: its parameters change by d, (B). */
+    void (*panel_step)(const fmf_side *, int64_t column, int64_t feature, const void *G, const void *A, void *d);
     void (*pair_gradients)(const fmf_side *, void *g, void *h, int32_t threads);
     /* (cols, B) sum_i x_is rows_i, or of x_is^2; (rows, B) sum_s x_is features_s; (rows, B) A_i rows_i. */
     void (*feature_sums)(const fmf_features *, const void *rows, int32_t squared, void *sums, int32_t threads);
@@ -384,6 +386,10 @@ int32_t fmf_safe_threads(int32_t wanted);
 /* The tables of a loss and of a regularizer written in Python: their functions take a handle as params. */
 const void *fmf_python_loss(void);
 const void *fmf_python_regularizer(void);
+/* A side as solvers of plugins have it in C, a fmfkit_side of fmfkit.h: its size, and how to make it.  What it is made from, for
+   reals of 4 or 8 bytes, must stay. */
+int64_t fmf_native_side_bytes(void);
+void fmf_native_side(const fmf_side *, const fmf_panel *, int32_t bytes, int32_t threads, void *made);
 /* Share features into sets, each to the set with the fewest non-zeros so far, in the given order. */
 int32_t fmf_balance(int64_t cols, const int32_t *order, const int64_t *size, int64_t sets, int32_t *set_of);
 /* Number different keys in the order in which they come first: number_of is (n), first (n) where each came first.  Returns

@@ -94,6 +94,7 @@ const fmf_kernels FMF_TABLE = {
     .panel_rows = panel_rows,
     .panel_sums = panel_sums,
     .panel_own = panel_own,
+    .panel_step = panel_step,
     .panel_move = panel_move,
     .pair_gradients = pair_gradients,
     .feature_sums = feature_sums,

@@ -28,6 +28,16 @@ def get_include() -> str:
     return str(Path(__file__).parent / "include")
 
 
+def check_abi(abi: int) -> None:
+    """Refuse a solver in C that was compiled against a header with more, or other, than this fmfkit has."""
+    major, minor = divmod(abi, 1000)
+    if major != MAJOR or minor > MINOR:
+        raise PluginContractError(
+            f"abi: the solver was compiled against version {major}.{minor} of fmfkit.h, this fmfkit has "
+            f"{MAJOR}.{MINOR}; build the plugin against it"
+        )
+
+
 class _LossTable(ctypes.Structure):
     """fmfkit_loss of fmfkit.h."""
 

@@ -1,11 +1,13 @@
 """The documentation's code runs, and it speaks of every hook and every method that a plugin may write."""
 
 import re
+import sys
+import types
 from pathlib import Path
 
 import pytest
 
-from fmfkit import interfaces
+from fmfkit import get_include, interfaces
 from fmfkit.native import NativeLoss, NativeRegularizer
 from fmfkit.plugins import hookspecs
 from fmfkit.plugins.registry import KINDS
@@ -21,10 +23,12 @@ def code_blocks(page):
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if code_blocks(page)], ids=lambda page: page.name)
-def test_code_blocks_run_one_after_another(page):
-    namespace = {}
+def test_code_blocks_run_one_after_another(page, monkeypatch, capsys):
+    module = types.ModuleType(f"page_{page.stem}")  # where pickle finds the components
+    monkeypatch.setitem(sys.modules, module.__name__, module)
     for block in code_blocks(page):
-        exec(compile(block, page.name, "exec"), namespace)
+        exec(compile(block, page.name, "exec"), vars(module))
+    assert "  failed " not in (printed := capsys.readouterr().out), printed  # of the conformance suite
 
 
 def test_every_hook_is_documented():
@@ -58,6 +62,19 @@ def test_every_field_of_the_c_interface_is_documented():
     for kind in (NativeLoss, NativeRegularizer):
         for name, _ in kind.table_type._fields_:
             assert f"`{name}`" in text, name
+
+
+def test_every_field_of_a_side_in_c_is_documented():
+    text = (ROOT / "docs" / "write-a-solver.md").read_text(encoding="utf-8")
+    header = Path(get_include(), "fmfkit.h").read_text(encoding="utf-8")
+    struct = re.search(r"struct fmfkit_side {(.*?)^};", header, re.DOTALL | re.MULTILINE).group(1)
+    fields = re.findall(r"^ {4}\w.*?(\w+);", struct, re.MULTILINE)
+    functions = re.findall(r"^ {4}void \(\*(\w+)\)", struct, re.MULTILINE)
+    assert {"real_bytes", "pair_ptr", "G"} <= set(fields)
+    for name in fields:
+        assert f"`{name}`" in text, name
+    for name in functions:
+        assert f"`{name}(side" in text, name
 
 
 def test_links_between_pages_lead_somewhere():

@@ -94,6 +94,16 @@ def test_own_features_take_the_oracle_s_steps_and_scores_follow(case):
 
 @few
 @given(case=cases())
+def test_the_strengths_of_a_panel_are_those_of_its_columns(case):
+    problem = attrs.evolve(case, rank=9, growth=0.5).build()
+    for side in kernels.sides(problem):
+        for panel in side.panels:
+            expected = [side.part(panel).strength_in(k) for k in range(problem.rank + 1)[side.columns(panel)]]
+            np.testing.assert_array_equal(side.strengths(panel), np.stack(expected, axis=1))
+
+
+@few
+@given(case=cases())
 def test_the_objective_is_that_of_the_oracle(case):
     problem = case.build()
     state = State.initial(problem, seed=1)

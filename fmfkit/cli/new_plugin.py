@@ -15,7 +15,7 @@ from fmfkit.cli.scaffold import Kind, new_plugin
 @click.argument("package", metavar="NAME")
 @click.option("--kind", required=True, type=click.Choice(get_args(Kind)), help="What it offers.")
 @click.option("--name", "component", help="What it is called there, such as huber; as the package by default.")
-@click.option("--native", is_flag=True, help="Also in C, called by solvers without Python (losses, regularizers).")
+@click.option("--native", is_flag=True, help="In C too: a loss or regularizer that is called without Python; a solver.")
 @click.option("--numba", is_flag=True, help="Also compiled by numba, called by solvers without Python (losses).")
 @click.option("--in", "folder", default=".", type=click.Path(exists=True, file_okay=False), help="Where to write it.")
 @friendly

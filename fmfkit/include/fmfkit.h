@@ -1,10 +1,12 @@
-/* fmfkit.h -- losses and regularizers in C.  C99, fit for C++, without Python.
+/* fmfkit.h -- losses, regularizers and solvers in C.  C99, fit for C++, without Python.
 
    A loss is a `static const fmfkit_loss` whose address a function of the plugin returns; Python hands it on:
    fmfkit.native.NativeLoss(address, beta=..., params=..., owner=...).  The same for a regularizer.
 
    Functions work on batches: n numbers in each array.  They are called from several threads at once, on different batches:
-   they must be pure, and must neither call Python nor open an OpenMP region. */
+   they must be pure, and must neither call Python nor open an OpenMP region.
+
+   A solver is any function of the plugin that takes a `const fmfkit_side *`, which Python makes: see there. */
 #ifndef FMFKIT_H
 #define FMFKIT_H
 
@@ -17,6 +19,7 @@ extern "C" {
 
 #define FMFKIT_ABI_MAJOR 1 /* another one is refused */
 #define FMFKIT_ABI_MINOR 0 /* fields are only ever added, at the end */
+#define FMFKIT_ABI (1000 * FMFKIT_ABI_MAJOR + FMFKIT_ABI_MINOR)
 #define FMFKIT_LOSS_MAGIC 0x464d464cu        /* "FMFL" */
 #define FMFKIT_REGULARIZER_MAGIC 0x464d4652u /* "FMFR" */
 
@@ -56,6 +59,87 @@ typedef struct fmfkit_regularizer {
 /* The first four fields. */
 #define FMFKIT_LOSS_HEAD FMFKIT_LOSS_MAGIC, FMFKIT_ABI_MAJOR, FMFKIT_ABI_MINOR, sizeof(fmfkit_loss)
 #define FMFKIT_REGULARIZER_HEAD FMFKIT_REGULARIZER_MAGIC, FMFKIT_ABI_MAJOR, FMFKIT_ABI_MINOR, sizeof(fmfkit_regularizer)
+
+/* One side of a problem, the queries or the targets, for solvers:
+
+       with side.native(W, abi=lib.FMFKIT_ABI) as address:        # side is a fmfkit.kernels.Side, after rescore
+           lib.update_f32(ffi.cast("void *", address), ...)
+
+   It can be used until the block ends, which raises what functions in Python raised.  `void *` stands for arrays of float or
+   of double, as real_bytes says.  Panel k has the latent dimensions 8 k to 8 k + 7; arrays of a panel have eight columns, zeros
+   past the rank.  FMFKIT_BIAS is the side's bias, a panel of one dimension.
+
+   A solver takes panel after panel: `sums` makes G, A and zeros in move; features take their steps d, by which
+   rows move, move_i += x_is d, and their gradients follow, G_i += A_i (x_is d); `move_scores` brings the scores up to date.
+   With u = X d the objective changes by at most  sum_i G_i u_i + 1/2 u_i A_i u_i  and what the penalty changes by. */
+#define FMFKIT_PANEL 8
+#define FMFKIT_SYMMETRIC 40 /* numbers of an A_i: number 8 r + k is A_kl for l = (k + r) mod 8, r from 0 to 4 */
+#define FMFKIT_BIAS (-1)
+
+typedef void fmfkit_work(void *context, int64_t portion, int thread);
+typedef struct fmfkit_side fmfkit_side;
+struct fmfkit_side {
+    int32_t real_bytes;         /* of a number: 4 (float) or 8 (double) */
+    int32_t threads;            /* that the functions below use */
+    int64_t rows;               /* instances of this side */
+    int64_t features;           /* columns of X, rows of the parameters */
+    int64_t pairs;
+    int64_t their_rows;         /* instances of the other side */
+    int64_t rank;
+    int64_t width;              /* columns of the parameters: rank, and one more for a bias */
+    int64_t stride;             /* columns of embeddings: rank, the biases of both sides, zeros */
+    int64_t first_panel;        /* FMFKIT_BIAS, or 0 where this side has no bias */
+    int64_t panels;             /* the end of the panels: the last is panels - 1 */
+    double offset;
+    /* The observed pairs, row after row. */
+    const int64_t *pair_ptr;    /* (rows + 1) */
+    const int32_t *other;       /* (pairs) the row of the other side */
+    const void *y;              /* (pairs) */
+    const void *weight;         /* (pairs) NULL: all 1 */
+    const void *score;          /* (pairs) as they are; less y where less_y is 1 */
+    int32_t less_y;
+    /* The features X by row and by column.  Values are NULL where those of a row are all row_scale, but that of its own feature. */
+    const int64_t *row_ptr;     /* (rows + 1) */
+    const int32_t *row_index;   /* (non-zeros) the feature; a row's own first */
+    const void *row_value;      /* (non-zeros) */
+    const int64_t *col_ptr;     /* (features + 1) */
+    const int32_t *col_index;   /* (non-zeros) the row */
+    const void *col_value;      /* (non-zeros) */
+    const void *row_scale;      /* (rows) NULL where there are values */
+    const int32_t *own;         /* (rows) the feature that is this row's alone, or -1 */
+    const void *own_value;      /* (rows) its value */
+    /* What is learnt. */
+    void *parameters;           /* (features, width) */
+    const void *mine;           /* (rows, stride) the embeddings U; they move where there is a term over all cells */
+    const void *theirs;         /* (their_rows, stride) V */
+    /* Of the panel whose sums were made last. */
+    void *G;                    /* (rows, 8) */
+    void *A;                    /* (rows, 40) */
+    void *move;                 /* (rows, 8) by what U_i has moved */
+
+    /* The functions below work on all threads, but for `step`: call them from one. */
+    /* G_i = sum_j g_ij V_j and A_i = sum_j h_ij V_j V_j', with all that other terms add; move = 0. */
+    void (*sums)(const fmfkit_side *side, int64_t panel);
+    /* Every row's own feature takes its best step, for any regularizer, given G and A of the row as it is; move follows, G does
+       not. */
+    void (*own_steps)(const fmfkit_side *side, int64_t panel);
+    /* Feature s takes a step d that lowers  d' G + 1/2 d' A d  and what its penalty changes by, for any regularizer: G is
+       (8), sum_i x_is G_i, and A (40), sum_i x_is^2 A_i.  Its parameters change by d, (8).  Threads may call it on different
+       features. */
+    void (*step)(const fmfkit_side *side, int64_t panel, int64_t s, const void *G, const void *A, void *d);
+    /* Brings the scores up to date with move, once. */
+    void (*move_scores)(const fmfkit_side *side, int64_t panel);
+    /* g and h of all pairs at their scores, weights included: (pairs) each. */
+    void (*gradients)(const fmfkit_side *side, void *g, void *h);
+    /* (features, 8) sum_i x_is rows_i, or with x_is^2 where squared; (rows, 8) sum_s x_is features_s; (rows, 8) A_i rows_i. */
+    void (*by_feature)(const fmfkit_side *side, const void *rows, int32_t squared, void *sums);
+    void (*by_row)(const fmfkit_side *side, const void *features, void *sums);
+    void (*times)(const fmfkit_side *side, const void *A, const void *rows, void *products);
+    /* Calls work(context, portion, thread) for portions 0 to portions - 1, on any thread in any order; a thread's number is below
+       `threads`.  Work may call `step`, and no other function of the side. */
+    void (*share_out)(const fmfkit_side *side, int64_t portions, fmfkit_work *work, void *context);
+    /* ABI 1.0 ends here */
+};
 
 /* Put before a function to have it compiled for newer processors too, and the best version chosen when it is loaded. */
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__gnu_linux__) && !defined(FMFKIT_NO_VERSIONS)
@@ -154,6 +238,15 @@ FMFKIT_INLINE double fmfkit_softplus_f64(double x) {
 FMFKIT_INLINE float fmfkit_sigmoid_f32(float x) { return 1.0f / (1.0f + fmfkit_exp_f32(-x)); }
 FMFKIT_INLINE double fmfkit_sigmoid_f64(double x) { return 1.0 / (1.0 + fmfkit_exp_f64(-x)); }
 
+/* A_i u_i of one row: (40), (8), to (8).  Of A_kl with l = k + r (mod 8), r from 1 to 3 stand for A_lk too. */
+#define FMFKIT_TIMES(A, u, Au)                                                              \
+    for (int k = 0; k < 8; k++) Au[k] = A[k] * u[k] + A[32 + k] * u[(k + 4) % 8];           \
+    for (int r = 1; r < 4; r++) {                                                           \
+        for (int k = 0; k < 8; k++) Au[k] += A[8 * r + k] * u[(k + r) % 8];                 \
+        for (int k = 0; k < 8; k++) Au[k] += A[8 * r + (k + 8 - r) % 8] * u[(k + 8 - r) % 8]; \
+    }
+FMFKIT_INLINE void fmfkit_times_f32(const float *A, const float *u, float *Au) { FMFKIT_TIMES(A, u, Au) }
+FMFKIT_INLINE void fmfkit_times_f64(const double *A, const double *u, double *Au) { FMFKIT_TIMES(A, u, Au) }
 
 /* (sigma - 1/2) / x for sigma = 1 / (1 + e^-x), the curvature of ln(1 + e^x) that majorises at x; near 0 by its series. */
 #define FMFKIT_LOGISTIC_NEAR 0.01

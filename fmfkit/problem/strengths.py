@@ -34,7 +34,12 @@ class Part:
     @property
     def matrix(self) -> Reals:
         """The strength of each feature in each of the part's columns."""
-        return np.asarray(self.strength[:, None] * (self.growth if self.group is None else self.growth[self.group]))
+        return self.matrix_in(self.columns)
+
+    def matrix_in(self, columns: slice) -> Reals:
+        """Return the strength of each feature in some of the part's columns of the parameters."""
+        growth = self.growth[:, columns.start - self.columns.start : columns.stop - self.columns.start]
+        return np.asarray(self.strength[:, None] * (growth if self.group is None else growth[self.group]))
 
     def strength_in(self, column: int, features: Any = slice(None)) -> Reals:
         """Return the strengths of features, all or some, in one column of the parameters."""

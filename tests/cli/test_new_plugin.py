@@ -16,7 +16,7 @@ def test_the_files_are_listed_and_what_to_do_next_is_told(tmp_path):
     ("arguments", "code", "message"),
     [
         (["My_Loss", "--kind", "loss"], 1, "expected lower-case words with hyphens between"),
-        (["mine", "--kind", "solver", "--native"], 1, "a solver cannot be compiled by c here"),
+        (["mine", "--kind", "scheduler", "--native"], 1, "a scheduler cannot be compiled by c here"),
         (["mine", "--kind", "loss", "--native", "--numba"], 1, "expected one of them at most"),
         (["mine", "--kind", "sampler"], 2, "'sampler' is not one of"),
         (["mine"], 2, "Missing option '--kind'"),

@@ -25,6 +25,7 @@ KINDS = [
     ("regularizer", "c"),
     ("scheduler", None),
     ("solver", None),
+    ("solver", "c"),
 ]
 OTHERS = [(kind, None) for kind in ("metric", "block", "callback", "command") if hasattr(hookspecs, HOOKS[kind])]
 EVERY = [*KINDS, ("loss", "numba"), *OTHERS]
@@ -138,7 +139,12 @@ def test_the_component_is_called_as_the_package_unless_it_is_given_a_name(tmp_pa
         (("loss", "loss"), {}, "'loss' would be Loss in Python"),
         (("native-loss", "loss"), {"compiler": "c"}, "'native_loss' would be NativeLoss in Python"),
         (("x", "loss"), {"component": "none"}, "'none' would be None in Python"),
-        (("x", "solver"), {"compiler": "c"}, "a solver cannot be compiled by c here: loss and regularizer can"),
+        (
+            ("x", "metric"),
+            {"compiler": "c"},
+            "a metric cannot be compiled by c here: loss and regularizer and solver can",
+        ),
+        (("solver", "solver"), {"compiler": "c"}, "'solver' would be Solver in Python"),
         (("x", "regularizer"), {"compiler": "numba"}, "a regularizer cannot be compiled by numba here: loss can"),
     ],
 )

@@ -37,7 +37,7 @@ static void ask_set(void *context, int64_t p, int thread) {
     }
 }
 
-/* ---- rows' own features: sweeps over the dimensions, as sweep_row, many rows side by side ---- */
+/* ---- rows' own features: sweeps over the dimensions, as sweep_feature, many rows side by side ---- */
 
 /* Slopes are kept in u. */
 static void begin_sweeps(const panel *o, int64_t i) {

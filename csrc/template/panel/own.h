@@ -47,11 +47,10 @@ static inline int solve_row(const REAL *G, const REAL *A, REAL x, const REAL *L,
 
 enum { SWEEPS = 2 };
 
-/* Sweeps over the dimensions of row i's own feature with T, each from where the one before left it: never raises the bound. */
-static void sweep_row(const panel *o, int64_t i, const REAL *G, const REAL *turned, REAL *move) {
-    const int64_t s = o->side->features.own[i];
-    const REAL x = ((const REAL *)o->side->features.own_value)[i], strength = ((const REAL *)o->penalty->strength)[s];
-    const REAL *growth = panel_growth(o, s);
+/* Sweeps over the dimensions of feature s with T, each from where the one before left it: never raises the bound.  The feature
+   has the value x in a row of G and A, or 1 where these are sums over its rows. */
+static void sweep_feature(const panel *o, int64_t s, REAL x, const REAL *G, const REAL *turned, REAL *move) {
+    const REAL strength = ((const REAL *)o->penalty->strength)[s], *growth = panel_growth(o, s);
     REAL slope[PANEL], A[PANEL * PANEL], *w = parameters_of(o, s);
     unfold(turned, A);
     for (int k = 0; k < PANEL; k++) slope[k] = x * G[k];
@@ -65,22 +64,25 @@ static void sweep_row(const panel *o, int64_t i, const REAL *G, const REAL *turn
     }
 }
 
-/* Takes the step of row i's own feature in this panel; returns whether there is one. */
-static inline int own_step(const panel *o, int64_t i, const REAL *G, const REAL *A, REAL *move) {
-    const fmf_features *X = &o->side->features;
-    const int64_t s = X->own[i];
-    if (s < 0) return 0;
+/* Takes the step of feature s in this panel, alone. */
+static inline void feature_step(const panel *o, int64_t s, REAL x, const REAL *G, const REAL *A, REAL *move) {
     REAL delta[PANEL], L[PANEL], *w = parameters_of(o, s);
-    const REAL x = ((const REAL *)X->own_value)[i], *growth = panel_growth(o, s), l2 = l2_of(o, s);
+    const REAL *growth = panel_growth(o, s), l2 = l2_of(o, s);
     const int smooth = !o->penalty->native && !((REAL)o->penalty->l1 * ((const REAL *)o->penalty->strength)[s] * growth[0] > 0);
     for (int l = 0; l < PANEL; l++) L[l] = l2 * growth[l];
     if (!smooth || !solve_row(G, A, x, L, w, o->size, delta)) {
-        sweep_row(o, i, G, A, move);
-        return 1;
+        sweep_feature(o, s, x, G, A, move);
+        return;
     }
     for (int l = 0; l < o->size; l++) {
         w[l] += delta[l];
         move[l] += x * delta[l];
     }
-    return 1;
+}
+
+/* Takes the step of row i's own feature in this panel; returns whether there is one. */
+static inline int own_step(const panel *o, int64_t i, const REAL *G, const REAL *A, REAL *move) {
+    const int64_t s = o->side->features.own[i];
+    if (s >= 0) feature_step(o, s, ((const REAL *)o->side->features.own_value)[i], G, A, move);
+    return s >= 0;
 }

@@ -19,6 +19,13 @@ static void panel_own(const fmf_side *side, const fmf_panel *scratch, int64_t co
     fmf_share_out(threads, portions_of(side->features.rows, own_portion(&o)), own_steps, &o);
 }
 
+/* One feature takes its step, given the slope and the curvature that its rows add up to. */
+static void panel_step(const fmf_side *side, int64_t column, int64_t feature, const void *G, const void *A, void *d) {
+    const panel o = part_of_panel(side, NULL, column);
+    memset(d, 0, PANEL * sizeof(REAL));
+    feature_step(&o, feature, 1, G, A, d);
+}
+
 /* Scores follow what rows moved by; embeddings do where the term over all cells needs them. */
 static void follow_moves(void *context, int64_t c, int thread) {
     const panel *o = context;

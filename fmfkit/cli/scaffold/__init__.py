@@ -30,6 +30,7 @@ DOCS = {
     "regularizer": "l2/2 w²",
     "scheduler": "features dealt out in turn",
     "solver": "several rounds of another solver in one",
+    "native_solver": "shared features one after the other",
     "metric": "the share of predictions that are close",
     "block": "the length of a text",
     "callback": "stops when the objective is low enough",
@@ -46,12 +47,18 @@ CHECKED = ("loss", "regularizer", "scheduler", "solver")
 """What the conformance suite has checks for."""
 FUNCTIONS = ("metric", "command")
 """What is a function, and no class."""
-COMPILED: dict[tuple[str, Compiler], tuple[str, str]] = {
-    ("loss", "c"): ("NativeLoss", "delta"),
-    ("loss", "numba"): ("NativeLoss", "delta"),
-    ("regularizer", "c"): ("NativeRegularizer", "l2"),
+COMPILERS: dict[Compiler, tuple[str, ...]] = {"c": ("loss", "regularizer", "solver"), "numba": ("loss",)}
+"""The kinds that there are templates for."""
+NATIVE = {"loss": ("NativeLoss", "delta"), "regularizer": ("NativeRegularizer", "l2")}
+"""The class of the compiled form that stands beside NumPy's, and the parameter that it takes."""
+TABLE = "const void *table(void);"
+UPDATE = "(const void *side, const int32_t *order, int64_t n, int32_t sweeps);"
+C_FUNCTIONS = {
+    "loss": TABLE,
+    "regularizer": TABLE,
+    "solver": f"int32_t abi(void);\nvoid update_f32{UPDATE}\nvoid update_f64{UPDATE}",
 }
-"""The class of what is compiled, and the parameter that it takes."""
+"""What Python calls of the C code."""
 
 
 @attrs.frozen
@@ -82,8 +89,7 @@ class Plugin:
                 f"component: {self.component!r} would be {self.object} in Python, which means something else there; "
                 "choose another name (--name)"
             )
-        if self.compiler is not None and (self.kind, self.compiler) not in COMPILED:
-            can = sorted(kind for kind, compiler in COMPILED if compiler == self.compiler)
+        if self.compiler is not None and self.kind not in (can := COMPILERS[self.compiler]):
             raise ValueError(f"a {self.kind} cannot be compiled by {self.compiler} here: {' and '.join(can)} can")
 
     @property
@@ -96,11 +102,16 @@ class Plugin:
         """The name of the class or function."""
         return self.component if self.kind in FUNCTIONS else self.component.title().replace("_", "")
 
+    @property
+    def form(self) -> str:
+        """The name of the templates of its module and tests: the kind, but that a solver in C is another solver."""
+        return "native_solver" if self.kind == "solver" and self.compiler else self.kind
+
     def _taken(self) -> set[str]:
         """Return the names that the module imports."""
-        lines = (TEMPLATES / f"{self.kind}.py.in").read_text("utf-8").splitlines()
+        lines = (TEMPLATES / f"{self.form}.py.in").read_text("utf-8").splitlines()
         words = {word for line in lines if line.startswith(("import ", "from ")) for word in re.findall(r"\w+", line)}
-        return words | {native for native, _ in COMPILED.values()}
+        return words | {native for native, _ in NATIVE.values()}
 
     def words(self) -> dict[str, str]:
         """Return what stands for the placeholders of the templates."""
@@ -113,7 +124,8 @@ class Plugin:
             "component": self.component,
             "object": self.object,
             "hook": HOOKS[self.kind],
-            "doc": DOCS[self.kind],
+            "doc": DOCS[self.form],
+            "functions": C_FUNCTIONS.get(self.kind, ""),
             "suite": f"\n    pytest --pyargs fmfkit.testing --fmfkit-plugin {plugin}" if self.kind in CHECKED else "",
         }
         return words | self._requirements() | self._untyped() | self._compiled()
@@ -137,11 +149,12 @@ class Plugin:
 
     def _compiled(self) -> dict[str, str]:
         """Return what differs where the component is compiled too."""
-        if self.compiler is None:
-            return dict.fromkeys(("import_native", "import_compiled", "native", "test_native", "publish"), "")
-        native, parameter = COMPILED[self.kind, self.compiler]
         publish = "The wheel is for every Python from 3.11 on. PyPI wants Linux wheels as cibuildwheel makes them."
-        return {
+        words = {"publish": f"\n\n{publish}" if self.compiler == "c" else ""}
+        if self.compiler is None or self.kind not in NATIVE:
+            return words | dict.fromkeys(("import_native", "import_compiled", "native", "test_native"), "")
+        native, parameter = NATIVE[self.kind]
+        return words | {
             "import_native": f"\nfrom fmfkit.native import {native}",
             "import_compiled": f"\n\nfrom {self.package}.compiled import compiled",
             "native": f"\n\n    @property\n    def native(self) -> {native}:\n"
@@ -149,7 +162,6 @@ class Plugin:
             f"        return compiled(self.{parameter})",
             "test_native": "\n\n\ndef test_there_is_a_compiled_form_for_the_suite_to_compare():\n"
             f"    assert {self.object}().native is not None",
-            "publish": f"\n\n{publish}" if self.compiler == "c" else "",
         }
 
     def files(self) -> dict[str, str]:
@@ -163,9 +175,9 @@ class Plugin:
             ".gitignore": "gitignore",
             ".github/workflows/test.yml": "test.yml",
             f"{package}/__init__.py": "__init__.py",
-            f"{package}/{self.kind}.py": f"{self.kind}.py",
+            f"{package}/{self.kind}.py": f"{self.form}.py",
             f"{package}/py.typed": "py.typed",
-            f"tests/test_{self.kind}.py": f"test_{self.kind}.py",
+            f"tests/test_{self.kind}.py": f"test_{self.form}.py",
         }
         if self.compiler is not None:
             files[f"{package}/compiled.py"] = f"{self.kind}_{self.compiler}.py"

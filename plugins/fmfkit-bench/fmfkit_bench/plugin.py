@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from fmfkit import Spec, hookimpl
 
+fmfkit_interface = 1
+
 
 @hookimpl
 def fmfkit_commands() -> list[Spec]:

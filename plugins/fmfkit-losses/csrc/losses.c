@@ -84,21 +84,22 @@ FMFKIT_MULTIVERSION static void FOR(huber_curvature)(const REAL *s, const REAL *
     }
 }
 
-/* Weighted logistic: positive y softplus(-s) + (1 - y) softplus(s).  Its curvature is (positive y + 1 - y) times the logistic's. */
+/* Weighted logistic: positive y softplus(-s) + (1 - y) softplus(s), neither of them by taking the other off: what cancels would
+   be multiplied by positive.  Its curvature is (positive y + 1 - y) times the logistic's. */
 
 FMFKIT_MULTIVERSION static void FOR(logistic_value)(const REAL *s, const REAL *y, REAL *out, int64_t n, const void *params) {
     const REAL positive = (REAL)((const logistic_params *)params)->positive;
     for (int64_t t = 0; t < n; t++) {
-        const REAL plus = FOR(fmfkit_softplus)(s[t]);
-        out[t] = positive * y[t] * (plus - s[t]) + (1 - y[t]) * plus;
+        const REAL size = s[t] < 0 ? -s[t] : s[t], both = FOR(fmfkit_log1p)(FOR(fmfkit_exp)(-size));
+        const REAL plus = both + (s[t] > 0 ? s[t] : 0), minus = both + (s[t] < 0 ? -s[t] : 0);
+        out[t] = positive * y[t] * minus + (1 - y[t]) * plus;
     }
 }
 
 FMFKIT_MULTIVERSION static void FOR(logistic_gradient)(const REAL *s, const REAL *y, REAL *g, int64_t n, const void *params) {
     const REAL positive = (REAL)((const logistic_params *)params)->positive;
     for (int64_t t = 0; t < n; t++) {
-        const REAL p = FOR(fmfkit_sigmoid)(s[t]);
-        g[t] = (1 - y[t]) * p - positive * y[t] * (1 - p);
+        g[t] = (1 - y[t]) * FOR(fmfkit_sigmoid)(s[t]) - positive * y[t] * FOR(fmfkit_sigmoid)(-s[t]);
     }
 }
 
@@ -107,7 +108,7 @@ FMFKIT_MULTIVERSION static void FOR(logistic_curvature)(const REAL *s, const REA
     const REAL positive = (REAL)((const logistic_params *)params)->positive;
     for (int64_t t = 0; t < n; t++) {
         const REAL p = FOR(fmfkit_sigmoid)(s[t]);
-        g[t] = (1 - y[t]) * p - positive * y[t] * (1 - p);
+        g[t] = (1 - y[t]) * p - positive * y[t] * FOR(fmfkit_sigmoid)(-s[t]);
         h[t] = (positive * y[t] + 1 - y[t]) * FOR(fmfkit_logistic_curvature)(s[t], p);
     }
 }

@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 from attrs import validators
 from fmfkit_losses._native import ffi, lib
-from scipy.special import erfcx, log_ndtr, ndtr, ndtri_exp
+from scipy.special import erfcx, expit, log_ndtr, ndtr, ndtri_exp
 
 from fmfkit import Loss
 from fmfkit.native import NativeLoss
@@ -108,13 +108,12 @@ class WeightedLogistic(Loss):
 
     def value(self, score: Reals, y: Reals) -> Reals:
         """By softplus(s) = ln(1 + e^s)."""
-        plus = np.logaddexp(score * 0, score)
-        return np.asarray(self.positive * y * (plus - score) + (1 - y) * plus)
+        plus, minus = (np.logaddexp(score * 0, turned) for turned in (score, -score))
+        return np.asarray(self.positive * y * minus + (1 - y) * plus)
 
     def gradient(self, score: Reals, y: Reals) -> Reals:
         """(1 - y) sigma(s) - positive y sigma(-s)."""
-        p = 0.5 * (1 + np.tanh(score / 2))
-        return np.asarray((1 - y) * p - self.positive * y * (1 - p))
+        return np.asarray((1 - y) * expit(score) - self.positive * y * expit(-score))
 
     def curvature(self, score: Reals, y: Reals) -> Reals:
         """(positive y + 1 - y) (sigma(s) - 1/2) / s, never above 1/4 of the first (Jaakkola and Jordan)."""
@@ -125,7 +124,7 @@ class WeightedLogistic(Loss):
 
     def link(self, score: Reals) -> Reals:
         """sigma(s); with ``positive`` other than 1 no probability, but in the same order."""
-        return np.asarray(0.5 * (1 + np.tanh(score / 2)))
+        return np.asarray(expit(score))
 
     def check_y(self, y: Reals) -> None:
         """Refuse y outside [0, 1]."""

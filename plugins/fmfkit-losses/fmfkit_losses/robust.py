@@ -87,7 +87,8 @@ class SmoothQuantile(Loss):
     def value(self, score: Reals, y: Reals) -> Reals:
         """Its least value is above zero: the rounding lifts it."""
         r = y - score
-        return np.asarray(self.q * r + self.width * np.logaddexp(0, -r / self.width).astype(r.dtype))
+        pinball = np.where(r < 0, (self.q - 1) * r, self.q * r)
+        return np.asarray(pinball + self.width * np.log1p(np.exp(-np.abs(r) / self.width)))
 
     def gradient(self, score: Reals, y: Reals) -> Reals:
         """Sigmoid((s - y) / width) - q."""

@@ -5,27 +5,8 @@ from fmfkit_regularizers.concave import MCP
 from fmfkit_regularizers.convex import Box, NonNegative
 from fmfkit_regularizers.rows import GroupLasso, NormBound
 
-from fmfkit import Penalties, Problem, fit, testing
+from fmfkit import Penalties, Problem, fit
 from fmfkit.regularizers import ElasticNet
-
-
-@testing.parametrize_with_checks(
-    [
-        NonNegative(),
-        NonNegative(l1=0.2, l2=0.0),
-        Box(),
-        Box(low=0.1, high=np.inf, l2=0.0),
-        MCP(),
-        MCP(l1=0.5, gamma=0.5),
-        GroupLasso(),
-        GroupLasso(l1=0.7, l2=0.3),
-        GroupLasso(l1=0.0, l2=0.3),
-        NormBound(),
-        NormBound(radius=0.3, l2=0.2),
-    ]
-)
-def test_conformance(component, check):
-    check(component)
 
 
 def problem(regularizer):

@@ -1,15 +1,9 @@
 import numpy as np
 import scipy.sparse as sp
 from fmfkit_schedulers.adaptive import Adaptive
-from fmfkit_schedulers.conflict import BoundedConflict
 from fmfkit_schedulers.cooccurrence import Apart
 
-from fmfkit import Problem, testing
-
-
-@testing.parametrize_with_checks([BoundedConflict(2.5), Apart(3), Adaptive(0.9)])  # the defaults are checked by name
-def test_conformance(component, check):
-    check(component)
+from fmfkit import Problem
 
 
 def test_features_that_always_occur_together_fall_to_different_sets():
