@@ -23,6 +23,10 @@ class DivergedError(ArithmeticError):
     """Training left the finite numbers; the message says what to change."""
 
 
+class CheckpointError(ValueError):
+    """A checkpoint cannot be gone on from, or would be lost; the message says why and what to do."""
+
+
 class ConfigError(ValueError):
     """A configuration file has errors; the message lists all of them, each with its location."""
 
@@ -45,6 +49,7 @@ class WriteError(OSError):
 
 
 __all__ = [
+    "CheckpointError",
     "ConfigError",
     "DataError",
     "DivergedError",

@@ -5,6 +5,7 @@ import pytest
 from fmfkit import errors
 
 KINDS = {
+    "CheckpointError": ValueError,
     "ConfigError": ValueError,
     "DataError": ValueError,
     "DivergedError": ArithmeticError,

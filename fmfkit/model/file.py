@@ -210,7 +210,7 @@ def checked_parts(section: Section, path: Any, loss: Loss | None, threads: int |
         features = {name: _features(name, about, arrays, W, rank) for name, W in (("X", P), ("Z", Q))}
         if P.dtype != Q.dtype:
             raise ValueError("P and Q differ in precision")
-        history = tuple(_record(record) for record in about["history"])
+        history = tuple(record(each) for each in about["history"])
         last = arrays.get("last.P", P), arrays.get("last.Q", Q)
         strengths = _strengths(about, arrays, *last, rank - (P.shape[1] - last[0].shape[1]))
         own = {name.removeprefix(SOLVER): array for name, array in arrays.items() if name.startswith(SOLVER)}
@@ -276,9 +276,10 @@ def _check_own(name: str, ptr: NDArray[np.int64], index: NDArray[np.int32], own:
         raise ValueError(f"{name}.own: a row does not begin with its own feature")
 
 
-def _record(given: dict[str, Any]) -> RoundRecord:
+def record(given: dict[str, Any]) -> RoundRecord:
+    """Return the record of a round that a file holds."""
     eta = None if given["eta"] is None else Quantiles(**given["eta"])
     return RoundRecord(**{**given, "eta": eta})
 
 
-__all__ = ["Section", "checked_parts", "model_parts", "read", "write"]
+__all__ = ["Section", "checked_parts", "model_parts", "read", "record", "write"]
