@@ -12,6 +12,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -69,16 +70,17 @@ class Progress:
         line += "".join(f"  {name} {value:.4f}" for name, value in event.measured.items())
         if record.seconds:
             line += f"  {record.seconds:.3g} s/round"
-        if self.stream.isatty():
-            self.stream.write(f"\r\x1b[K{self._bar(event)}  {line}{self._left(event)}")
-        else:
-            self.stream.write(line + "\n")
-        self.stream.flush()
+        bar = f"\r\x1b[K{self._bar(event)}  {line}{self._left(event)}"
+        self._write(bar if self.stream.isatty() else line + "\n")
 
     def end(self, event: RoundEvent) -> None:
         """Leave the line."""
         if self.stream.isatty():
-            self.stream.write("\n")
+            self._write("\n")
+
+    def _write(self, text: str) -> None:
+        with suppress(OSError):  # a terminal that is gone, or a pipe that nobody reads, is no reason to end a fit
+            self.stream.write(text)
             self.stream.flush()
 
     def _bar(self, event: RoundEvent, width: int = 16) -> str:
@@ -194,7 +196,8 @@ class KeepBest:
     def memory(self) -> dict[str, Any]:
         """Return the values, and the parameters of the best round with where the training stood."""
         assert self._kept is not None
-        return {"values": self.values, "P": self._kept.P, "Q": self._kept.Q, "standing": standing(self._kept)}
+        values = [float(value) for value in self.values]
+        return {"values": values, "P": self._kept.P, "Q": self._kept.Q, "standing": standing(self._kept)}
 
     def remember(self, memory: Mapping[str, Any], event: RoundEvent) -> None:
         """Take them back."""

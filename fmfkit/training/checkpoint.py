@@ -91,6 +91,7 @@ class Checkpoint:
     """Of the fit or trial that has begun last."""
     _trying: bool = attrs.field(default=False, init=False)
     _asked: bool = attrs.field(default=False, init=False)
+    _interrupted: bool = attrs.field(default=False, init=False)
     _fit: RunningFit | None = attrs.field(default=None, init=False, repr=False)
     _identity: dict[str, str] = attrs.field(factory=dict, init=False, repr=False)
     _kept: tuple[float, int, bool] = attrs.field(default=(0.0, 0, False), init=False)
@@ -113,8 +114,8 @@ class Checkpoint:
 
     @property
     def interrupted(self) -> bool:
-        """Whether ``stop`` was called."""
-        return self._asked
+        """Whether ``stop`` has ended work that was not done."""
+        return self._interrupted
 
     def stop(self) -> None:
         """End the work after the round that runs, which is kept; to be called by a signal's handler, or a thread.
@@ -173,6 +174,7 @@ class Checkpoint:
             raise CheckpointError("checkpoint: give it to the fit itself, not to a stage or to another callback")
         if self._asked and event.record.round < event.last:
             event.stop(INTERRUPTED)
+            self._interrupted |= event.stopped == INTERRUPTED
         ends = event.record.round >= event.last or event.stopped not in (None, INTERRUPTED)
         rounds, seconds = event.record.round - after, time.monotonic() - when
         due = rounds >= self.every if isinstance(self.every, int) else seconds >= cast(float, self.every)
@@ -186,6 +188,7 @@ class Checkpoint:
 
     def _check_not_stopped(self) -> None:
         if self._asked:
+            self._interrupted = True
             raise KeyboardInterrupt("stopped; what was done is kept")
 
     def _of(self, fit: RunningFit) -> dict[str, str]:
@@ -331,11 +334,16 @@ def remind(callbacks: Sequence[Callback], memories: list[tuple[str, dict[str, An
 
 def checkpoint_of(callbacks: Any) -> Checkpoint | None:
     """Return the checkpoint among callbacks, if there is one."""
-    several = callbacks if isinstance(callbacks, list | tuple) else [callbacks]
+    several = [callbacks] if isinstance(callbacks, str) or callable(callbacks) else callbacks
     found = [callback for callback in several if isinstance(callback, Checkpoint)]
     if len(found) > 1:
         raise ValueError(f"callbacks: expected one Checkpoint at most, got {len(found)}")
     return found[0] if found else None
 
 
-__all__ = ["Checkpoint", "checkpoint_of", "remind", "standing", "with_standing"]
+def tried(checkpoint: Checkpoint | None, run: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Return what a trial finds, or has found before, if a checkpoint knows."""
+    return run() if checkpoint is None else checkpoint.trial(run)
+
+
+__all__ = ["Checkpoint", "Saved", "checkpoint_of", "remind", "standing", "tried", "with_standing"]

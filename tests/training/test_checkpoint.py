@@ -14,7 +14,8 @@ from problems import Case, cases, few
 from fmfkit import LearntPenalty, Model, callbacks, fit, path, regularizers
 from fmfkit.errors import CheckpointError, ModelFileError
 from fmfkit.losses import Square
-from fmfkit.solvers import L2M, PL2M, SGD, Alternate, Gibbs, Naive, Panel, Reference, Sequence, Stage
+from fmfkit.plugins.registry import resolve
+from fmfkit.solvers import L2M, PL2M, SGD, Alternate, Gibbs, Hogwild, Naive, Panel, Reference, Sequence, Stage
 from fmfkit.training.checkpoint import checkpoint_of
 
 PROBLEM = Case(loss="square").build()
@@ -35,6 +36,7 @@ MAKERS = {
     "pl2m": PL2M,
     "panel": Panel,
     "sgd": SGD,
+    "hogwild": Hogwild,
     "reference": Reference,
     "alternate": lambda: Alternate("pl2m", "sgd", "panel"),
     "staged": staged,
@@ -94,7 +96,8 @@ def run(problem, solver, folder=None, *, kill=None, stop=None, every=1, rounds=R
         listed.append(checkpoint := callbacks.Checkpoint(folder, every, resume=True))
         listed += [stopping(checkpoint, stop)] if stop is not None else []
     listed += [kill_after(kill)] if kill is not None else []
-    return fit(problem, solver=solver, rounds=rounds, seed=3, callbacks=listed), kept
+    threads = None if resolve("solver", solver).deterministic else 1
+    return fit(problem, solver=solver, rounds=rounds, seed=3, threads=threads, callbacks=listed), kept
 
 
 def check(problem, make, folder, moment, how):
@@ -145,7 +148,7 @@ def test_a_fit_that_is_over_is_not_run_again(tmp_path):
 
 
 def test_the_fits_of_a_path_go_on_where_they_were(tmp_path):
-    options = {"l2": [0.01, 0.1, 1.0], "rounds": 4, "solver": "sgd"}
+    options = {"l2": [0.01, 0.1, 1.0], "rounds": 4, "solver": "pl2m"}
     whole = path(PROBLEM, **options)
     checkpoint = callbacks.Checkpoint(tmp_path, 2)
     count = []
