@@ -22,6 +22,7 @@ from attrs import validators
 from fmfkit.model.model import Model
 from fmfkit.problem.problem import Problem
 from fmfkit.search import BestSoFar
+from fmfkit.sections import Section
 from fmfkit.training.checkpoint import Checkpoint, standing, with_standing
 from fmfkit.training.events import RoundEvent
 from fmfkit.training.state import State
@@ -203,10 +204,12 @@ class KeepBest:
         """Take them back."""
         self.values, self.best = [], BestSoFar(self.larger)
         for value in memory["values"]:
-            self.values.append(value)
-            self.best.note(value, None)
+            self.values.append(float(value))
+            self.best.note(self.values[-1], None)
         kept = attrs.evolve(event.state, P=memory["P"], Q=memory["Q"])
-        self._kept = with_standing(kept, memory["standing"])
+        kept.check_values(event.problem)
+        self._kept = with_standing(kept.copy_for(event.problem), Section(memory["standing"], {}))
+        self._kept.check_against(event.problem)
 
     def restore(self, problem: Problem, model: Model) -> Model:
         """Return the model of the best round."""

@@ -8,6 +8,7 @@ the order in which they begin: work that is the same begins the same ones.
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
 import math
 import os
@@ -24,8 +25,10 @@ from fmfkit.errors import CheckpointError, ModelFileError
 from fmfkit.files import replacing
 from fmfkit.model import file
 from fmfkit.model.model import Model
+from fmfkit.model.parts import record
 from fmfkit.plugins import description
 from fmfkit.problem.observations import Observations
+from fmfkit.sections import Arrays, Section
 from fmfkit.training.events import INTERRUPTED, Callback, RoundEvent
 from fmfkit.training.identity import differences, identity_of, spelled
 from fmfkit.training.records import RoundRecord
@@ -68,7 +71,7 @@ class Saved:
     """The places of the stages that have begun, and are not over."""
     reason: str
     """Why there are no more rounds, where all stages are over."""
-    memories: list[tuple[str, dict[str, Any]]]
+    memories: list[tuple[str, Section]]
     """The class of each callback that has a memory, and what it remembers."""
 
 
@@ -97,7 +100,8 @@ class Checkpoint:
     _kept: tuple[float, int, bool] = attrs.field(default=(0.0, 0, False), init=False)
     """When the fit was kept last, after which round, and whether it was over."""
     _known: tuple[Observations, dict[str, str]] | None = attrs.field(default=None, init=False, repr=False)
-    _journal: dict[str, Any] = attrs.field(init=False, repr=False)
+    _parts: dict[str, dict[str, Any]] = attrs.field(init=False, repr=False)
+    """What the journal says, by number."""
 
     def __attrs_post_init__(self) -> None:
         """Make the folder, and refuse one that another process works in, or that holds what would be lost."""
@@ -110,7 +114,7 @@ class Checkpoint:
             )
         for part in self.folder.glob(".fmfkit-*"):
             part.unlink()  # of a process that was killed while it wrote
-        self._journal = self._read_journal()
+        self._parts = self._read_journal()
 
     @property
     def interrupted(self) -> bool:
@@ -210,26 +214,29 @@ class Checkpoint:
             "reason": fit.stages.reason,
         }
         memories, arrays = _packed([*fit.callbacks, *fit.stages.callbacks])
-        sections = {"model": model.section(), FIT: file.Section(about | {"memories": memories}, arrays)}
+        sections = {"model": model.section(), FIT: Section(about | {"memories": memories}, arrays)}
         file.write(self._path, sections)
 
     def _read(self, fit: RunningFit) -> Saved:
         sections = file.read(self._path)
         if FIT not in sections:
             raise ModelFileError(f"{self._path}: a model, but no checkpoint of a fit")
-        about, arrays = sections[FIT].about, sections[FIT].arrays
-        self._refuse(about["identity"], self._identity)
-        loss = None if fit.problem.loss.learns else fit.problem.loss
-        model = Model.of_section(sections["model"], self._path, loss=loss, threads=fit.state.threads)
-        state = with_standing(attrs.evolve(model.state, solver=fit.solver), about["standing"])
-        return Saved(
-            state=state,
-            history=model.history,
-            stopped=model.stopped,
-            entered=tuple(tuple(place) for place in about["entered"]),
-            reason=about["reason"],
-            memories=_unpacked(about["memories"], arrays),
-        )
+        section = sections[FIT]
+        with file.checking(self._path):
+            before, held = section.part("identity").about, file.section_of(sections, "model")
+        self._refuse(before, self._identity)
+        with file.checking(self._path):
+            loss = None if fit.problem.loss.learns else fit.problem.loss
+            model = Model.of_section(held, self._path, loss=loss, threads=fit.state.threads)
+            state = with_standing(attrs.evolve(model.state, solver=fit.solver), section.part("standing"))
+            return Saved(
+                state=state,
+                history=model.history,
+                stopped=model.stopped,
+                entered=tuple(_place(place) for place in section.items("entered")),
+                reason=section.text("reason"),
+                memories=_unpacked(section),
+            )
 
     def _refuse(self, before: Mapping[str, str], now: Mapping[str, str]) -> None:
         if found := differences(before, now):
@@ -241,25 +248,32 @@ class Checkpoint:
     def _numbered(self) -> dict[str, Any] | None:
         """Begin the next part of the work; return what the journal says of it, if it does."""
         self._number += 1
-        return cast(dict[str, Any] | None, self._journal["parts"].get(str(self._number)))
+        return self._parts.get(str(self._number))
 
     def _note(self, entry: dict[str, Any]) -> None:
-        self._journal["parts"][str(self._number)] = entry
-        with replacing(self.folder / JOURNAL) as journal:
-            journal.write(json.dumps(self._journal, indent=1).encode())
+        self._parts[str(self._number)] = entry
+        journal = {"format": FORMAT, "digest": _digest(self._parts), "parts": self._parts}
+        with replacing(self.folder / JOURNAL) as written:
+            written.write(json.dumps(journal, indent=1).encode())
 
     def _read_journal(self) -> dict[str, Any]:
         path = self.folder / JOURNAL
         if not path.exists():
-            return {"format": FORMAT, "parts": {}}
+            return {}
         try:
             found = json.loads(path.read_bytes())
         except ValueError as error:
             raise CheckpointError(f"{path}: not JSON ({error}); give another folder") from None
-        parts = found.get("parts") if isinstance(found, dict) and found.get("format") == FORMAT else None
-        if not isinstance(parts, dict) or not all(isinstance(entry, dict) for entry in parts.values()):
+        if not isinstance(found, dict) or found.get("format") != FORMAT:
             raise CheckpointError(f"{path}: not a journal of this fmfkit's checkpoints; give another folder")
-        return {"format": FORMAT, "parts": parts}
+        parts = found.get("parts")
+        if not isinstance(parts, dict) or found.get("digest") != _digest(parts):
+            raise CheckpointError(f"{path}: not as it was written: it does not match its digest; give another folder")
+        return parts
+
+
+def _digest(parts: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 def _locked(folder: Path) -> int:
@@ -285,21 +299,32 @@ def standing(state: State) -> dict[str, Any]:
     }
 
 
-def with_standing(state: State, given: Mapping[str, Any]) -> State:
+def with_standing(state: State, given: Section) -> State:
     """Return a state with what ``standing`` returned of another."""
     return attrs.evolve(
         state,
-        round=given["round"],
-        record=None if given["record"] is None else file.record(given["record"]),
-        turns={tuple(place): tuple(turn) for place, turn in given["turns"]},
-        spent={tuple(place): seconds for place, seconds in given["spent"]},
+        round=given.whole("round"),
+        record=None if given.get("record") is None else record(given.part("record")),
+        turns={_place(place): _turn(turn) for place, turn in given.items("turns")},
+        spent={_place(place): float(seconds) for place, seconds in given.items("spent")},
     )
 
 
-def _packed(callbacks: Sequence[Callback]) -> tuple[list[Any], file.Arrays]:
+def _place(given: Any) -> Place:
+    if type(given) is not list or not all(type(index) is int and index >= 0 for index in given):
+        raise ValueError(f"expected the place of a solver, got {given!r}")
+    return tuple(given)
+
+
+def _turn(given: Any) -> tuple[int, int]:
+    index, rounds = _place(given)
+    return index, rounds
+
+
+def _packed(callbacks: Sequence[Callback]) -> tuple[list[Any], Arrays]:
     """Return what callbacks remember: what JSON can hold, and arrays."""
     about: list[Any] = []
-    arrays: file.Arrays = {}
+    arrays: Arrays = {}
     for callback in callbacks:
         if not hasattr(callback, "memory"):
             continue
@@ -311,22 +336,24 @@ def _packed(callbacks: Sequence[Callback]) -> tuple[list[Any], file.Arrays]:
     return about, arrays
 
 
-def _unpacked(about: list[Any], arrays: file.Arrays) -> list[tuple[str, dict[str, Any]]]:
-    memories = []
-    for n, given in enumerate(about):
-        held = {name.removeprefix(f"{n}."): array for name, array in arrays.items() if name.startswith(f"{n}.")}
-        memories.append((given["of"], given["memory"] | held))
-    return memories
+def _unpacked(section: Section) -> list[tuple[str, Section]]:
+    memories = section.parts("memories")
+    return [
+        (one.text("of"), Section(one.part("memory").about, section.within(f"{n}."))) for n, one in enumerate(memories)
+    ]
 
 
-def remind(callbacks: Sequence[Callback], memories: list[tuple[str, dict[str, Any]]], event: RoundEvent) -> None:
+def remind(callbacks: Sequence[Callback], memories: list[tuple[str, Section]], event: RoundEvent) -> None:
     """Give callbacks their memories back; those that have none see a start."""
     remembering: list[Any] = [callback for callback in callbacks if hasattr(callback, "remember")]
     names, kept = [type(callback).__name__ for callback in remembering], [name for name, _ in memories]
     if names != kept:
         raise CheckpointError(f"callbacks: the checkpoint's were {kept}, those given are {names}; give the same")
-    for callback, (_, memory) in zip(remembering, memories, strict=True):
-        callback.remember(memory, event)
+    for callback, (name, memory) in zip(remembering, memories, strict=True):
+        try:
+            callback.remember(memory.about | memory.arrays, event)
+        except (LookupError, TypeError, ValueError) as error:
+            raise CheckpointError(f"{name}: it cannot take up what the checkpoint holds of it ({error})") from error
     for callback in callbacks:
         if callback not in remembering:
             callback(event)

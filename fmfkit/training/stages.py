@@ -7,6 +7,7 @@ from typing import Self
 
 import attrs
 
+from fmfkit.errors import CheckpointError
 from fmfkit.interfaces import Solver
 from fmfkit.solvers.compose import Composed, Place, Stage, Turn, end, turns_ahead
 from fmfkit.training.events import Callback, RoundEvent, notify
@@ -102,11 +103,13 @@ class Stages:
 
 def _stage_at(solver: Solver, place: Place) -> Stage:
     """Return the stage at a place of a composition."""
+    found: Solver | None = solver
     for index in place:
-        assert isinstance(solver, Composed)
-        solver = solver.parts[index]
-    assert isinstance(solver, Stage)
-    return solver
+        parts = found.parts if isinstance(found, Composed) else ()
+        found = parts[index] if index < len(parts) else None
+    if not isinstance(found, Stage):
+        raise CheckpointError(f"its checkpoint has a stage at {place}, where {solver!r} has none")
+    return found
 
 
 __all__ = ["Place", "Stages"]

@@ -14,6 +14,7 @@ from problems import Case, cases, few
 from fmfkit import LearntPenalty, Model, callbacks, fit, path, regularizers
 from fmfkit.errors import CheckpointError, ModelFileError
 from fmfkit.losses import Square
+from fmfkit.model import file
 from fmfkit.plugins.registry import resolve
 from fmfkit.solvers import L2M, PL2M, SGD, Alternate, Gibbs, Hogwild, Naive, Panel, Reference, Sequence, Stage
 from fmfkit.training.checkpoint import checkpoint_of
@@ -309,3 +310,39 @@ def test_a_learnt_loss_that_no_file_can_hold_is_refused(tmp_path):
     problem = Case(loss="square").build(loss=Own())
     with pytest.raises(CheckpointError, match="no plugin offers it"):
         fit(problem, callbacks=callbacks.Checkpoint(tmp_path))
+
+
+def forged(folder, change):
+    """Change what a checkpoint says of the fit, with a digest that fits."""
+    sections = file.read(folder / "0001.fmf")
+    change(sections["fit"].about, sections["fit"].arrays)
+    file.write(folder / "0001.fmf", sections)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda about, arrays: about.pop("standing"),
+        lambda about, arrays: about.update(identity=3),
+        lambda about, arrays: about["standing"].update(turns=[[[0], [1]]]),
+        lambda about, arrays: about["standing"].update(turns=[1]),
+        lambda about, arrays: about["standing"].update(spent=[[[0], "x"]]),
+        lambda about, arrays: about["standing"].update(round=-1),
+        lambda about, arrays: about["standing"].update(record={}),
+        lambda about, arrays: about.update(entered=[["a"]]),
+        lambda about, arrays: about.update(entered=[[3]]),
+        lambda about, arrays: about.update(reason=None),
+        lambda about, arrays: about.update(memories=[]),
+        lambda about, arrays: about["memories"][0].update(memory={}),
+        lambda about, arrays: about["memories"][0]["memory"].update(values=["x"]),
+        lambda about, arrays: about["memories"][0]["memory"].update(standing=None),
+        lambda about, arrays: arrays.update({"0.P": arrays["0.P"][1:]}),
+        lambda about, arrays: arrays.update({"0.P": arrays["0.P"] * np.nan}),
+        lambda about, arrays: arrays.pop("0.Q"),
+    ],
+)
+def test_a_forged_checkpoint_is_refused(tmp_path, change):
+    run(PROBLEM, staged(), tmp_path, stop=3)
+    forged(tmp_path, change)
+    with pytest.raises((CheckpointError, ModelFileError)):
+        run(PROBLEM, staged(), tmp_path)
