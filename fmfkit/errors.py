@@ -23,6 +23,10 @@ class DivergedError(ArithmeticError):
     """Training left the finite numbers; the message says what to change."""
 
 
+class CheckpointError(ValueError):
+    """A checkpoint cannot be gone on from, or would be lost; the message says why and what to do."""
+
+
 class ConfigError(ValueError):
     """A configuration file has errors; the message lists all of them, each with its location."""
 
@@ -35,7 +39,17 @@ class ModelFileError(ValueError):
     """A file is no model, or a damaged one, or it needs something that is not installed."""
 
 
+class WriteError(OSError):
+    """A file could not be written; what was at its path stays as it was. ``errno`` is the system's reason, if any."""
+
+    def __init__(self, message: str, errno: int | None = None) -> None:
+        """Say which file, and why."""
+        super().__init__(message)
+        self.errno = errno
+
+
 __all__ = [
+    "CheckpointError",
     "ConfigError",
     "DataError",
     "DivergedError",
@@ -44,4 +58,5 @@ __all__ = [
     "PluginContractError",
     "PluginLoadError",
     "UnknownNameError",
+    "WriteError",
 ]

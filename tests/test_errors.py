@@ -5,6 +5,7 @@ import pytest
 from fmfkit import errors
 
 KINDS = {
+    "CheckpointError": ValueError,
     "ConfigError": ValueError,
     "DataError": ValueError,
     "DivergedError": ArithmeticError,
@@ -13,6 +14,7 @@ KINDS = {
     "PluginContractError": TypeError,
     "PluginLoadError": RuntimeError,
     "UnknownNameError": LookupError,
+    "WriteError": OSError,
 }
 
 

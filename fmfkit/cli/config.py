@@ -91,6 +91,9 @@ class RecipeConfig:
     metric: str | None = None
     metrics: list[str] = attrs.field(factory=list)
     callbacks: list[str] = attrs.field(factory=list)
+    checkpoint: str | None = None
+    """The folder that keeps where the work stands."""
+    checkpoint_every: str = "60s"
     out: str = "model.fmf"
 
 
@@ -193,7 +196,8 @@ def _placed(config: FitConfig, folder: Path) -> FitConfig:
         blocks = None if side.blocks is None else [_placed_block(block, folder) for block in side.blocks]
         sides[name] = attrs.evolve(side, table=table, blocks=blocks)
     data = attrs.evolve(config.data, pairs=str(folder / config.data.pairs), **sides)
-    recipe = attrs.evolve(config.recipe, out=str(folder / config.recipe.out))
+    checkpoint = None if config.recipe.checkpoint is None else str(folder / config.recipe.checkpoint)
+    recipe = attrs.evolve(config.recipe, out=str(folder / config.recipe.out), checkpoint=checkpoint)
     return attrs.evolve(config, data=data, recipe=recipe)
 
 

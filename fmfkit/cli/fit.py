@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import suppress
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import attrs
@@ -17,6 +14,7 @@ import click
 from fmfkit.cli.common import existing, friendly, loader_option, metrics_line, plain_warnings, readable
 from fmfkit.cli.config import DataConfig, FitConfig, read_config
 from fmfkit.cli.options import given_options, settings_options, spelled
+from fmfkit.cli.signals import Stopper, stop_after_round
 from fmfkit.data.roles import DUPLICATES
 from fmfkit.data.splits import SPLITS
 from fmfkit.plugins.registry import resolve_callbacks
@@ -25,8 +23,10 @@ from fmfkit.recommend.recipe import Outcome, Recipe
 from fmfkit.recommend.recommender import Recommender
 from fmfkit.recommend.settings import names
 from fmfkit.recommend.tuning import Tuned
-from fmfkit.training.events import INTERRUPTED, RoundEvent
+from fmfkit.training.callbacks import Checkpoint
 
+ELSEWHERE = ("out", "callbacks", "checkpoint", "checkpoint_every")
+"""What a file says of a recipe that is no part of a ``Recipe``."""
 SHARE = click.FloatRange(0, 1, max_open=True)
 
 
@@ -98,12 +98,31 @@ SHARE = click.FloatRange(0, 1, max_open=True)
     help="What to call after each round, such as log:to=FILE or time_budget:seconds=60: see `fmfkit plugins`; may be "
     "given again.",
 )
+@click.option(
+    "--checkpoint",
+    type=click.Path(file_okay=False),
+    metavar="FOLDER",
+    help="Folder to keep where the work stands in, so that --resume can go on from there, bit for bit.",
+)
+@click.option(
+    "--checkpoint-every",
+    default="60s",
+    show_default=True,
+    metavar="ROUNDS|SECONDSs",
+    help="After how many rounds, such as 5, or seconds, such as 60s.",
+)
+@click.option(
+    "--resume",
+    is_flag=True,
+    help="Go on from the checkpoint in FOLDER, if there is one; data and settings must be the same.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON.")
 @friendly
-def command(pairs: str, start: str | None, as_json: bool, **options: Any) -> None:
+def command(pairs: str, start: str | None, resume: bool, as_json: bool, **options: Any) -> None:
     """Train a model on PAIRS, a CSV, TSV, Parquet or Arrow file with a query, a target and a rating in each row.
 
-    Columns of the tables become features by what they look like. Ctrl-C stops after the round that runs, and saves.
+    Columns of the tables become features by what they look like. Ctrl-C, SIGTERM and SIGHUP stop after the round that
+    runs, and save; a second one ends at once. The exit code is then 128 and the signal's number.
 
     PAIRS may be a .toml file with all of it, and feature blocks; command-line options override the file.
     """
@@ -116,18 +135,43 @@ def command(pairs: str, start: str | None, as_json: bool, **options: Any) -> Non
     out = config.recipe.out
     if not os.access(Path(out).absolute().parent, os.W_OK):
         raise OSError(f"--out {out}: there is no folder to write it to")
+    checkpoint = _checkpoint(config, resume=resume)
     data = config.dataset()
-    with stop_after_round() as interrupted, plain_warnings():
+    outcome = None
+    with stop_after_round(checkpoint) as stopper, plain_warnings(), suppress(KeyboardInterrupt):
         outcome = recipe.run(
             data,
             start=earlier,
             progress=True,
-            callbacks=[interrupted, *config.recipe.callbacks],
+            callbacks=[stopper, *([] if checkpoint is None else [checkpoint]), *config.recipe.callbacks],
             on_report=lambda report: click.echo(report, err=True),
             on_tuned=lambda tuned: click.echo(_found(tuned, recipe.settings), err=True),
             on_trained=lambda trained: trained.save(out),
         )
-    _show(outcome, out, as_json)
+    if stopper.stopped is None and outcome is not None:
+        _show(outcome, out, as_json)
+        return
+    with suppress(OSError):  # what is told may have nobody left to read it
+        if outcome is not None:
+            _show(outcome, out, as_json)
+        click.echo(_stopped(stopper), err=True)
+    click.get_current_context().exit(128 + (stopper.signal or 0))
+
+
+def _checkpoint(config: FitConfig, *, resume: bool) -> Checkpoint | None:
+    """Return the checkpoint that is asked for."""
+    folder = config.recipe.checkpoint
+    if folder is None and resume:
+        raise ValueError("--resume: give --checkpoint FOLDER, too: what to go on from")
+    return None if folder is None else Checkpoint(folder, config.recipe.checkpoint_every, resume=resume)
+
+
+def _stopped(stopper: Stopper) -> str:
+    """Return what became of a fit that a signal stopped, and how to go on."""
+    name = "a signal" if stopper.signal is None else stopper.signal.name
+    if stopper.checkpoint is None:
+        return f"stopped by {name}"
+    return f"stopped by {name}; the same command with --resume goes on from {stopper.checkpoint.folder}"
 
 
 def _config(pairs: str, given: dict[str, Any]) -> FitConfig:
@@ -150,7 +194,7 @@ def _config(pairs: str, given: dict[str, Any]) -> FitConfig:
 
 def _recipe(config: FitConfig, earlier: Recommender | None) -> Recipe:
     """Return the recipe of a configuration; a fit that starts from a model has no validation unless asked for."""
-    options = {name: value for name, value in attrs.asdict(config.recipe).items() if name not in ("out", "callbacks")}
+    options = {name: value for name, value in attrs.asdict(config.recipe).items() if name not in ELSEWHERE}
     if options["validate"] is None:
         options["validate"] = 0.1 if earlier is None else 0.0
     return Recipe(settings=FMF(**config.settings), **options)
@@ -196,27 +240,3 @@ def _show(outcome: Outcome, out: str, as_json: bool) -> None:
         click.echo(f"beside: {metrics_line(outcome.tested.baselines)}  ({outcome.tested.metric})")
     if outcome.advice is not None:
         click.echo(outcome.advice)
-
-
-@contextmanager
-def stop_after_round() -> Iterator[Any]:
-    """Turn the first Ctrl-C into a stop after the round that is running; the second ends at once."""
-    asked = False
-
-    def note(number: int, frame: FrameType | None) -> None:
-        nonlocal asked
-        if asked:
-            raise KeyboardInterrupt
-        asked = True
-        # not print: the handler may run amid a write to the same stream
-        os.write(2, b"\nstopping after this round; Ctrl-C again ends at once, without a model\n")
-
-    def callback(event: RoundEvent) -> None:
-        if asked and event.moment == "round":
-            event.stop(INTERRUPTED)
-
-    before = signal.signal(signal.SIGINT, note)
-    try:
-        yield callback
-    finally:
-        signal.signal(signal.SIGINT, before)

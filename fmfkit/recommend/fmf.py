@@ -20,7 +20,9 @@ from fmfkit.recommend.recommender import Recommender
 from fmfkit.recommend.settings import Settings
 from fmfkit.recommend.sweep import chosen, has_collapsed
 from fmfkit.recommend.tuning import Tuned, search
+from fmfkit.recommend.work import keep_to
 from fmfkit.training.callbacks import Progress
+from fmfkit.training.checkpoint import checkpoint_of
 from fmfkit.training.events import AnyCallback
 
 
@@ -60,8 +62,9 @@ class FMF(Settings):
                 of instances that ``data`` says nothing of. Settings that are not given are the model's; its loss, its
                 rank and what its data was taken as cannot be changed.
             progress: whether to show it on stderr; by default if that is a terminal.
-            callbacks: as for ``fmfkit.fit``.
+            callbacks: as for ``fmfkit.fit``; a ``Checkpoint`` keeps all fits that it takes.
         """
+        keep_to(callbacks, data, self, validate=validate, metric=metric, start=start)
         decided = settled(self, data, start)
         say(decided.found, shown=shows(progress))
         made = trained(
@@ -94,8 +97,10 @@ class FMF(Settings):
             validate: as for ``fit``.
             metric: as for ``fit``.
             progress: as for ``fit``.
-            callbacks: as for ``fit``; one that stops a fit ends the search.
+            callbacks: as for ``fit``; one that stops a fit ends the search. With a ``Checkpoint`` a search goes on at
+                its trial.
         """
+        keep_to(callbacks, data, self, validate=validate, metric=metric, trials=trials)
         decided = settled(self, data)
         say(decided.found, shown=shows(progress))
         return tuned(
@@ -118,7 +123,8 @@ def trained(
     resolve_callbacks(callbacks)  # those that cannot be made are refused before any work
     prepared = Prepared.of(data, validate, decided.settings, start)
     prepared.watch(decided.settings, metric)  # what cannot be measured is refused before any work
-    settings = chosen(decided, data, prepared, metric, stream=sys.stderr if shows(progress) else None)
+    stream = sys.stderr if shows(progress) else None
+    settings = chosen(decided, data, prepared, metric, stream, checkpoint_of(callbacks))
     shown = [Progress(label)] if shows(progress) else []
     return prepared.fit(settings, metric, [*shown, *listed(callbacks)])
 
@@ -148,7 +154,7 @@ def tuned(
     trials = whole("trials", trials, least=1)
     prepared = Prepared.of(data, validate, decided.settings, None)
     prepared.watch(decided.settings, metric)
-    settings = chosen(decided, data, prepared, metric, stream)
+    settings = chosen(decided, data, prepared, metric, stream, checkpoint_of(callbacks))
     return search(settings, prepared, trials=trials, metric=metric, stream=stream, callbacks=listed(callbacks))
 
 

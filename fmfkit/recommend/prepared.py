@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -26,9 +26,8 @@ from fmfkit.recommend.settings import AnySettings, Settings, resolved_loss
 from fmfkit.recommend.warm_start import WarmStart
 from fmfkit.regularizers import ElasticNet
 from fmfkit.training.callbacks import KeepBest
-from fmfkit.training.events import AnyCallback, Callback, RoundEvent, notify
-from fmfkit.training.loop import fit
-from fmfkit.training.records import RoundRecord
+from fmfkit.training.events import AnyCallback
+from fmfkit.training.loop import fit_with
 from fmfkit.training.state import State
 
 MOST_JUDGED = 2000
@@ -148,22 +147,22 @@ class Prepared:
 
     def problem(self, settings: Settings) -> Problem:
         """Return the problem that settings make of the data, in the first round."""
-        return next(self.problems(settings))
+        objective = self._objective(settings)
+        if settings.negatives:
+            return Problem(self._with_negatives(settings, settings.seed), objective)
+        laid = self._given(settings)
+        return Problem(laid, attrs.evolve(objective, cells=_all_cells(settings, laid)))
 
-    def problems(self, settings: Settings) -> Iterator[Problem]:
-        """Return one problem for all rounds, or one for each, with negatives drawn anew.
+    def fresh(self, settings: Settings, first: Problem) -> Callable[[int], Problem] | None:
+        """Return what makes the problems of later rounds, if negatives are drawn anew for each; their offset is the
+        first's.
 
         Held-out pairs may be drawn like any other: to spare them would reveal which they are.
         """
-        objective = self._objective(settings)
-        if not settings.negatives:
-            laid = self._given(settings)
-            yield Problem(laid, attrs.evolve(objective, cells=_all_cells(settings, laid)))
-            return
-        for n in range(settings.rounds if settings.negatives_fresh else 1):
-            problem = Problem(self._with_negatives(settings, settings.seed + n), objective)
-            objective = attrs.evolve(objective, offset=problem.offset)  # the same in all rounds
-            yield problem
+        if not (settings.negatives and settings.negatives_fresh):
+            return None
+        objective = attrs.evolve(self._objective(settings), offset=first.offset)
+        return lambda n: Problem(self._with_negatives(settings, settings.seed + n), objective)
 
     def _objective(self, settings: Settings) -> Objective:
         return Objective(
@@ -221,25 +220,17 @@ class Prepared:
         init = begin
         if init is None and self.start is not None:
             init = self.start.state(settings, self.observations)
-        listed: list[Callback] = [*([watch] if watch else []), *resolve_callbacks(callbacks)]
-        fresh = bool(settings.negatives and settings.negatives_fresh)
-        together = _Together(listed, settings.rounds) if fresh else None
-        for problem in self.problems(settings):
-            model = fit(
-                problem,
-                solver=settings.solver,
-                rounds=1 if fresh else settings.rounds - (0 if begin is None else begin.round),
-                seed=settings.seed,
-                threads=settings.threads,
-                init=init,
-                callbacks=listed if together is None else together,
-            )
-            init = model.state
-            if model.stopped:
-                break
-        if together is not None:
-            together.finish(model.stopped)
-            model = attrs.evolve(model, history=tuple(together.history))
+        problem = self.problem(settings)
+        model = fit_with(
+            problem,
+            self.fresh(settings, problem),
+            solver=settings.solver,
+            rounds=settings.rounds - (0 if begin is None else begin.round),
+            seed=settings.seed,
+            threads=settings.threads,
+            callbacks=[*([watch] if watch else []), *resolve_callbacks(callbacks)],
+            init=init,
+        )
         return model if watch is None or is_sampler(settings) else watch.restore(problem, model)
 
     def fit(self, settings: Settings, metric: str | Metric | None, callbacks: Sequence[AnyCallback]) -> Recommender:
@@ -293,30 +284,6 @@ def _balanced(settings: Settings, data: Dataset, laid: Observations) -> Observat
     weight = data.balanced(settings.balance).weight
     assert weight is not None
     return laid.with_weight(weight[data.order])
-
-
-class _Together:
-    """Makes fits of one round each look like one fit to callbacks."""
-
-    def __init__(self, callbacks: Sequence[Callback], rounds: int) -> None:
-        self.callbacks, self.rounds = callbacks, rounds
-        self.history: list[RoundRecord] = []
-        self._event: RoundEvent | None = None
-
-    def __call__(self, event: RoundEvent) -> None:
-        if self.history and event.record.round == self.history[-1].round:
-            return  # the start of a fit that goes on
-        self.history.append(event.record)
-        whole_fit = attrs.evolve(event, rounds=self.rounds, last=self.history[0].round + self.rounds)
-        notify(self.callbacks, whole_fit)
-        if whole_fit.stopped:
-            event.stop(whole_fit.stopped)
-        self._event = whole_fit
-
-    def finish(self, stopped: str | None) -> None:
-        """Tell callbacks the end."""
-        assert self._event is not None
-        notify(self.callbacks, attrs.evolve(self._event, moment="end", stopped=stopped))
 
 
 __all__ = ["Prepared", "parts", "penalties", "some_queries", "with_features"]

@@ -21,6 +21,7 @@ from fmfkit.recommend.positives import Settled, settled
 from fmfkit.recommend.prepared import some_queries
 from fmfkit.recommend.recommender import Recommender
 from fmfkit.recommend.tuning import Tuned
+from fmfkit.recommend.work import keep_to
 from fmfkit.training.events import INTERRUPTED, AnyCallback
 
 
@@ -104,13 +105,16 @@ class Recipe:
             data: all pairs.
             start: a model to go on from, as for ``FMF.fit``.
             progress: whether to show it on stderr; by default if that is a terminal.
-            callbacks: as for ``fmfkit.fit``; those that are given by name are made anew for each fit.
+            callbacks: as for ``fmfkit.fit``; those that are given by name are made anew for each fit. A ``Checkpoint``
+                keeps all of them, and what was chosen.
             on_report: called with the report on the data, before training.
             on_tuned: called with what a search found.
             on_trained: called with the model before it is measured, and before it is trained again on all pairs:
                 nothing that was trained is lost. A fit that is interrupted is not trained again.
         """
         self.check(start)
+        asked = {field.name: getattr(self, field.name) for field in attrs.fields(Recipe) if field.name != "settings"}
+        keep_to(callbacks, data, self.settings, **asked, start=start)
         decided = settled(self.settings, data, start)
         settings, found = decided.settings, decided.found
         split = self.split or usual_split(data, positives=found.positives)

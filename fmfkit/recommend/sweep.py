@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from typing import TextIO
+from typing import Any, TextIO
 
 import attrs
 import numpy as np
@@ -24,6 +24,7 @@ from fmfkit.recommend.positives import Settled
 from fmfkit.recommend.prepared import Prepared, with_features
 from fmfkit.recommend.settings import AnySettings, Settings
 from fmfkit.search import Number, Search, better
+from fmfkit.training.checkpoint import Checkpoint, tried
 from fmfkit.training.loop import fit
 
 STRIDE, FEATURES_STRIDE = 2.0, 4.0
@@ -86,6 +87,7 @@ class Trials:
 
     prepared: Prepared
     metric: Metric
+    checkpoint: Checkpoint | None = None
     count: int = 0
     collapsed: dict[float, bool] = attrs.field(factory=dict)
     """By l2."""
@@ -93,11 +95,17 @@ class Trials:
     def value(self, settings: Settings, rounds: int = ROUNDS) -> float:
         """Train a small model for a few rounds; return how good it is."""
         self.count += 1
+        found = tried(self.checkpoint, lambda: self._tried(settings, rounds))
+        self.collapsed[settings.fixed_l2] = found["collapsed"]
+        return float(found["value"])
+
+    def _tried(self, settings: Settings, rounds: int) -> dict[str, Any]:
         small = settings.replace(rank=min(max(settings.rank // 2, LEAST_DIMENSIONS), MOST_DIMENSIONS, settings.rank))
         problem, seen = self.prepared.problem(small), self.prepared.seen
-        model = fit(problem, solver=small.solver, rounds=rounds, seed=settings.seed, threads=settings.threads)
-        self.collapsed[settings.fixed_l2] = has_collapsed(model, seen)
-        return self.metric.measure(Judged(model, self.prepared.judged, seen))
+        options: Any = {"solver": small.solver, "seed": settings.seed, "threads": settings.threads}
+        model = fit(problem, rounds=rounds, callbacks=self.checkpoint or (), **options)
+        value = self.metric.measure(Judged(model, self.prepared.judged, seen))
+        return {"value": float(value), "collapsed": has_collapsed(model, seen)}
 
     def along(
         self, begin: float, stride: float, most: int, value: Callable[[float], float], now: float
@@ -130,9 +138,11 @@ def _l2(settings: Settings, trials: Trials) -> tuple[float, float]:
     return (max(alive), grown) if better(grown, now, larger=trials.metric.larger) else (best, now)
 
 
-def sweep(settings: AnySettings, prepared: Prepared, metric: Metric) -> tuple[AnySettings, Swept]:
+def sweep(
+    settings: AnySettings, prepared: Prepared, metric: Metric, checkpoint: Checkpoint | None = None
+) -> tuple[AnySettings, Swept]:
     """Choose l2 on the validation part, and how strong features are; the other settings stay as they are."""
-    trials = Trials(prepared, metric)
+    trials = Trials(prepared, metric, checkpoint)
     l2, now = _l2(settings, trials)
     settings, factor = settings.replace(l2=l2), 1.0
     if prepared.encoder.described() and not settings.strengths:
@@ -152,6 +162,7 @@ def chosen(
     prepared: Prepared,
     metric: str | Metric | None,
     stream: TextIO | None,
+    checkpoint: Checkpoint | None = None,
 ) -> AnySettings:
     """Return settings with what is left to the data chosen, on the validation part or on a part of ``data``."""
     settings = decided.settings
@@ -163,7 +174,7 @@ def chosen(
         return settings
     asked = None if metric is None else metric_of(metric)
     judge = asked if asked is not None and asked.ranks else metric_of(POSITIVES[0])
-    settings, found = sweep(settings, prepared, judge)
+    settings, found = sweep(settings, prepared, judge, checkpoint)
     if stream is not None:
         print(found, file=stream)
     return settings

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, TextIO
 
 import attrs
 import numpy as np
 
 from fmfkit.data.encoder import Encoder
-from fmfkit.plugins.registry import resolve_callbacks
 from fmfkit.problem.objective import LearntPenalty
 from fmfkit.recommend.evaluation import Metric
 from fmfkit.recommend.prepared import Prepared, with_features
 from fmfkit.recommend.settings import LEARNT_SETTINGS
 from fmfkit.search import BestSoFar, Knobs, Number, Pace, Search
-from fmfkit.training.events import AnyCallback, Callback, RoundEvent, notify
+from fmfkit.training.callbacks import KeepBest
+from fmfkit.training.checkpoint import checkpoint_of, tried
+from fmfkit.training.events import AnyCallback, RoundEvent
 from fmfkit.training.state import State
 
 if TYPE_CHECKING:
@@ -83,30 +85,38 @@ def search(
     if watch is None:
         raise ValueError("tune: it needs a validation part: validate=0.1")
     found: list[Trial] = []
-    stopping = _Stopping(callbacks)
-    begin = _learnt(front, prepared, stopping) if front.l2 == "auto" else None
-    before = 0 if begin is None else begin.round
+    stopped = _Stopped()
+    begin = _learnt(front, prepared, [*callbacks, stopped]) if front.l2 == "auto" else None
+    before, checkpoint = 0 if begin is None else begin.round, checkpoint_of(callbacks)
     steps = Search(_knobs(front, prepared), np.random.default_rng([front.seed, 3]), larger=watch.larger, pace=PACE)
     for n in range(trials):
         values = steps.propose()
-        tried = _with(front, values, prepared.encoder)
-        watch = watch.again()
-        prepared.run(tried, watch, [stopping], begin)
-        found.append(Trial(tried.replace(rounds=max(before + watch.best.place, 1)), watch.best.value))
-        steps.tell(values, watch.best.value)
+        settings, watch = _with(front, values, prepared.encoder), watch.again()
+        outcome = tried(checkpoint, partial(_try, prepared, settings, watch, callbacks, begin))
+        found.append(Trial(settings.replace(rounds=max(before + outcome["round"], 1)), outcome["value"]))
+        steps.tell(values, outcome["value"])
         if stream is not None:
             _show(stream, n + 1, trials, watch.name, found[-1].value, steps.best.value)
-        if stopping.stopped:
+        if stopped.it or outcome["stopped"]:
             break
     return Tuned(watch.name, watch.larger, tuple(found))
 
 
-def _learnt(front: FMF, prepared: Prepared, stopping: _Stopping) -> State:
+def _try(
+    prepared: Prepared, settings: FMF, watch: KeepBest, callbacks: Sequence[AnyCallback], begin: State | None
+) -> dict[str, Any]:
+    """Train with some settings; return the best value, its round, and whether a callback ended the search."""
+    stopped = _Stopped(watch)
+    prepared.run(settings, watch, [*callbacks, stopped], begin)
+    return {"value": float(watch.best.value), "round": watch.best.place, "stopped": stopped.it}
+
+
+def _learnt(front: FMF, prepared: Prepared, callbacks: Sequence[AnyCallback]) -> State:
     """Return where the rounds that learn strengths end: all trials go on from there."""
     rounds = LearntPenalty().rounds
     if front.rounds <= rounds:
         raise ValueError(f"tune: strengths are learnt for {rounds} rounds; give more rounds than {front.rounds}, or l2")
-    return prepared.run(front.replace(rounds=rounds), None, [stopping]).state
+    return prepared.run(front.replace(rounds=rounds), None, callbacks).state
 
 
 def _knobs(front: FMF, prepared: Prepared) -> Knobs:
@@ -143,23 +153,24 @@ def _with(front: FMF, values: dict[str, Any], encoder: Encoder) -> FMF:
     return with_features(front.replace(**plain, strengths=strengths), encoder, values.get(FEATURES, 1.0))
 
 
-class _Stopping:
-    """Calls callbacks, and notes whether one of them stopped the fit."""
+@attrs.define(eq=False)
+class _Stopped:
+    """Notes, after all other callbacks, whether one of them but the watch stopped the fit."""
 
-    def __init__(self, callbacks: Sequence[AnyCallback]) -> None:
-        self.given, self.stopped = callbacks, False
-        self.callbacks: list[Callback] = []
+    watch: KeepBest | None = None
+    it: bool = False
 
     def __call__(self, event: RoundEvent) -> None:
-        if event.moment == "start":
-            self.callbacks = resolve_callbacks(self.given)
-        before = event.stopped
-        notify(self.callbacks, event)
-        self.stopped |= before is None and event.stopped is not None
+        impatient = self.watch is not None and self.watch.best.since >= self.watch.patience
+        self.it |= event.stopped is not None and not impatient
 
-    def end(self, event: RoundEvent) -> None:
-        """Tell callbacks the end of a fit."""
-        notify(self.callbacks, event)
+    def memory(self) -> dict[str, Any]:
+        """Return whether one did."""
+        return {"it": self.it}
+
+    def remember(self, memory: Mapping[str, Any], event: RoundEvent) -> None:
+        """Take it back."""
+        self.it = memory["it"]
 
 
 def _show(stream: TextIO, n: int, trials: int, metric: str, value: float, best: float) -> None:

@@ -39,7 +39,7 @@ def _callbacks(given: Any) -> tuple[Callable[[Any], None], ...]:
     return tuple(resolve_callbacks(given))
 
 
-class _Composed(Solver):
+class Composed(Solver):
     """A solver made of others: it has the properties that all its parts have."""
 
     @property
@@ -95,7 +95,7 @@ class _Own:
 
 
 @attrs.frozen
-class Stage(_Composed):
+class Stage(Composed):
     """A solver for ``rounds`` rounds, for ``seconds`` seconds, or ``until`` a condition on the last record holds.
 
     It is over with the first of them, or when one of its ``callbacks`` stops it; with none of them it has no end.
@@ -206,7 +206,7 @@ def _stages(given: Iterable[Solver | str]) -> tuple[Stage, ...]:
 
 
 @attrs.frozen(init=False)
-class Sequence(_Composed):
+class Sequence(Composed):
     """One solver after another: ``Sequence(Stage(SGD(), rounds=3), PL2M())``. When its last stage is over, so is it."""
 
     stages: tuple[Stage, ...]
@@ -249,7 +249,7 @@ class Sequence(_Composed):
 
 
 @attrs.frozen(init=False)
-class Alternate(_Composed):
+class Alternate(Composed):
     """Solvers in turns, a round each: ``Alternate(PL2M(), SGD())``. Those that are over are passed over."""
 
     solvers: tuple[Solver, ...]
@@ -294,7 +294,7 @@ class Turn:
 def turns_ahead(solver: Solver, state: State, place: Place = (), number: str = "") -> tuple[Turn, ...] | None:
     """Return the parts that have the next round, the outermost first; None where all are over."""
     inner: tuple[Turn, ...] | None = ()
-    if isinstance(solver, _Composed):
+    if isinstance(solver, Composed):
         each = (
             turns_ahead(
                 solver.parts[index], state, (*place, index), "" if isinstance(solver, Stage) else f"{index + 1} "

@@ -1,7 +1,7 @@
 """Ready-made callbacks for ``fit(..., callbacks=[...])``. A callback is any callable that takes a RoundEvent.
 
 It is called at the start and after each round; ``event.moment`` tells which. If it has a method ``end``, that is called
-with the last event when the fit is over.
+with the last event when the fit is over. ``Checkpoint`` says how one remembers what was before a fit that goes on.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ import logging
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -21,6 +22,8 @@ from attrs import validators
 from fmfkit.model.model import Model
 from fmfkit.problem.problem import Problem
 from fmfkit.search import BestSoFar
+from fmfkit.sections import Section
+from fmfkit.training.checkpoint import Checkpoint, standing, with_standing
 from fmfkit.training.events import RoundEvent
 from fmfkit.training.state import State
 
@@ -40,6 +43,14 @@ class Tolerance:
         if before is not None and before - now < self.relative * abs(before):
             event.stop(f"the objective fell by less than {self.relative:g} of itself")
 
+    def memory(self) -> dict[str, Any]:
+        """Return the objective of the round before."""
+        return {"before": self._before}
+
+    def remember(self, memory: Mapping[str, Any], event: RoundEvent) -> None:
+        """Take it back."""
+        self._before = memory["before"]
+
 
 @attrs.define
 class Progress:
@@ -48,24 +59,29 @@ class Progress:
     label: str = "fit"
     stream: TextIO = attrs.field(factory=lambda: sys.stderr)
     _began: float = attrs.field(factory=time.monotonic, init=False)
+    _first: int = attrs.field(default=0, init=False)
+    """The round that it was at then."""
 
     def __call__(self, event: RoundEvent) -> None:
         """Show the round."""
         record = event.record
+        if event.moment == "start":
+            self._began, self._first = time.monotonic(), record.round
         line = f"{self.label}  round {record.round}/{event.last}  objective {record.objective:.6g}"
         line += "".join(f"  {name} {value:.4f}" for name, value in event.measured.items())
         if record.seconds:
             line += f"  {record.seconds:.3g} s/round"
-        if self.stream.isatty():
-            self.stream.write(f"\r\x1b[K{self._bar(event)}  {line}{self._left(event)}")
-        else:
-            self.stream.write(line + "\n")
-        self.stream.flush()
+        bar = f"\r\x1b[K{self._bar(event)}  {line}{self._left(event)}"
+        self._write(bar if self.stream.isatty() else line + "\n")
 
     def end(self, event: RoundEvent) -> None:
         """Leave the line."""
         if self.stream.isatty():
-            self.stream.write("\n")
+            self._write("\n")
+
+    def _write(self, text: str) -> None:
+        with suppress(OSError):  # a terminal that is gone, or a pipe that nobody reads, is no reason to end a fit
+            self.stream.write(text)
             self.stream.flush()
 
     def _bar(self, event: RoundEvent, width: int = 16) -> str:
@@ -75,8 +91,7 @@ class Progress:
 
     def _left(self, event: RoundEvent) -> str:
         """Return how long the remaining rounds will take, if each takes as long as those so far."""
-        left = event.last - event.record.round
-        done = event.rounds - left
+        left, done = event.last - event.record.round, event.record.round - self._first
         if not done or not left or event.stopped:
             return ""
         return f"  {(time.monotonic() - self._began) / done * left:.0f} s left"
@@ -95,6 +110,14 @@ class TimeBudget:
             self._began = time.monotonic()
         elif time.monotonic() - self._began >= self.seconds:
             event.stop(f"its {self.seconds:g} seconds are over")
+
+    def memory(self) -> dict[str, Any]:
+        """Return how many seconds the fit has taken."""
+        return {"taken": time.monotonic() - self._began}
+
+    def remember(self, memory: Mapping[str, Any], event: RoundEvent) -> None:
+        """Count them too."""
+        self._began = time.monotonic() - memory["taken"]
 
 
 def _folder_exists(instance: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
@@ -171,6 +194,23 @@ class KeepBest:
         elif self.best.since >= self.patience:
             event.stop(f"{self.name} on the validation part has not improved for {self.patience} rounds")
 
+    def memory(self) -> dict[str, Any]:
+        """Return the values, and the parameters of the best round with where the training stood."""
+        assert self._kept is not None
+        values = [float(value) for value in self.values]
+        return {"values": values, "P": self._kept.P, "Q": self._kept.Q, "standing": standing(self._kept)}
+
+    def remember(self, memory: Mapping[str, Any], event: RoundEvent) -> None:
+        """Take them back."""
+        self.values, self.best = [], BestSoFar(self.larger)
+        for value in memory["values"]:
+            self.values.append(float(value))
+            self.best.note(self.values[-1], None)
+        kept = attrs.evolve(event.state, P=memory["P"], Q=memory["Q"])
+        kept.check_values(event.problem)
+        self._kept = with_standing(kept.copy_for(event.problem), Section(memory["standing"], {}))
+        self._kept.check_against(event.problem)
+
     def restore(self, problem: Problem, model: Model) -> Model:
         """Return the model of the best round."""
         if self._kept is None:
@@ -180,4 +220,4 @@ class KeepBest:
         return Model.of(problem, state, model.history[: self.best.place + 1], model.stopped)
 
 
-__all__ = ["KeepBest", "Log", "Progress", "TimeBudget", "Tolerance"]
+__all__ = ["Checkpoint", "KeepBest", "Log", "Progress", "TimeBudget", "Tolerance"]

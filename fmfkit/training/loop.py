@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import attrs
 import numpy as np
@@ -18,6 +18,7 @@ from fmfkit.plugins.registry import resolve, resolve_callbacks
 from fmfkit.problem.inputs import largest_sum
 from fmfkit.problem.learnt import spread_value
 from fmfkit.problem.problem import Problem
+from fmfkit.training.checkpoint import Checkpoint, Saved, checkpoint_of, remind
 from fmfkit.training.events import AnyCallback, Callback, Moment, RoundEvent, notify
 from fmfkit.training.records import RoundRecord, RoundReport
 from fmfkit.training.stages import Stages
@@ -45,7 +46,7 @@ def fit(
         threads: None uses all processors that the process may use, or OMP_NUM_THREADS.
         callbacks: one or several, themselves or by name ("tolerance:relative=1e-3"), called with a RoundEvent at the
             start and after each round; ``event.stop(reason)`` ends the fit. One with a method ``end`` has it called at
-            the end.
+            the end. A ``callbacks.Checkpoint`` keeps where the fit stands, and goes on from there.
         init: the scale of the random initial values (None: 0.05, or what learnt strengths begin with), or a model or
             state to go on from (it is copied; its seed and its count of rounds are kept, so that going on equals not
             having stopped).
@@ -53,6 +54,23 @@ def fit(
     Returns:
         The model, with its history.
     """
+    return fit_with(
+        problem, None, solver=solver, rounds=rounds, seed=seed, threads=threads, callbacks=callbacks, init=init
+    )
+
+
+def fit_with(
+    problem: Problem,
+    fresh: Callable[[int], Problem] | None,
+    *,
+    solver: Solver | str,
+    rounds: int,
+    seed: int,
+    threads: int | None,
+    callbacks: AnyCallback | Iterable[AnyCallback],
+    init: State | Model | float | None,
+) -> Model:
+    """Train as ``fit`` does; where ``fresh`` is given, it returns the problem of each round after the first."""
     if not isinstance(problem, Problem):
         raise TypeError(f"problem: expected a fmfkit.Problem, got {type(problem).__name__}")
     chosen = resolve("solver", solver)
@@ -70,20 +88,27 @@ def fit(
     if reasons := list(chosen.refusals(problem)):
         raise IncompatibleError(f"{chosen!r} cannot work on this problem: " + "; ".join(reasons))
     state = _initial_state(problem, init, seed, threads)
+    if state.solver != chosen:
+        if state.solver is not None:  # one that came from a file is not known: its arrays are taken for this one's
+            state.arrays = {}
+        state.solver, state.turns, state.spent = chosen, {}, {}
+    checkpoint = checkpoint_of(listed)
+    others = [callback for callback in listed if callback is not checkpoint]
+    return RunningFit(_as_learnt(problem, state), chosen, state, others, rounds, checkpoint, fresh).run()
+
+
+def _as_learnt(problem: Problem, state: State) -> Problem:
+    """Return a problem with the strengths and the loss that a state has learnt, as far as they suit it."""
     if problem.strengths is not None:
         problem = problem.with_strengths(state.strengths or problem.strengths)
         state.strengths = problem.strengths
     if state.loss is not None and _suits(state.loss, problem):
         problem = problem.with_loss(state.loss)
-    if state.solver != chosen:
-        if state.solver is not None:  # one that came from a file is not known: its arrays are taken for this one's
-            state.arrays = {}
-        state.solver, state.turns, state.spent = chosen, {}, {}
-    return _Fit(problem, chosen, state, listed, rounds).run()
+    return problem
 
 
 @attrs.define(eq=False)
-class _Fit:
+class RunningFit:
     """One call of ``fit``."""
 
     problem: Problem
@@ -91,18 +116,22 @@ class _Fit:
     state: State
     callbacks: list[Callback]
     rounds: int
+    checkpoint: Checkpoint | None
+    fresh: Callable[[int], Problem] | None
+    """The problem of each round after the first, where it is another one."""
     history: list[RoundRecord] = attrs.field(factory=list)
     last: int = attrs.field(init=False)
     """The number of the last round."""
     stages: Stages = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
+        """Count the rounds from where the state stands."""
         self.last = self.state.round + self.rounds
         self.stages = Stages(self.solver, self.state)
 
     def run(self) -> Model:
         """Run the rounds."""
-        event = self._note(RoundReport(), 0.0, "start")
+        event = self._begin()
         workspace = None if event.stopped else self.solver.prepare(self.problem, self.state)
         while self.state.round < self.last and event.stopped is None:
             if not self.stages.enter(event):
@@ -112,6 +141,9 @@ class _Fit:
             if not self.stages.running.sampler:
                 self.state.mean = None  # of samples that this round leaves behind
             began = time.perf_counter()
+            if self.fresh is not None and (done := self._done):
+                self.problem = _as_learnt(self.fresh(done), self.state)
+                workspace = self.solver.prepare(self.problem, self.state)
             if self.problem.loss.learns and self.state.round:
                 self.problem = _with_learnt_loss(self.stages.running, self.problem, self.state)
                 self.state.loss = self.problem.loss
@@ -127,9 +159,38 @@ class _Fit:
                 self.problem = self.problem.with_strengths(self.state.strengths)
             event = self._note(report, seconds, "round", learns=learns)
             self.stages.note(event)
+            self._keep(event)
+        self._keep(event)
         self.stages.leave(event)
         notify(self.callbacks, attrs.evolve(event, moment="end"))
         return Model.of(self.problem, self.state, tuple(self.history), event.stopped)
+
+    @property
+    def _done(self) -> int:
+        """How many rounds are done."""
+        return self.state.round - (self.last - self.rounds)
+
+    def _begin(self) -> RoundEvent:
+        """Begin, or go on from a checkpoint; return what callbacks saw."""
+        saved = None if self.checkpoint is None else self.checkpoint.begin(self)
+        return self._note(RoundReport(), 0.0, "start") if saved is None else self._go_on(saved)
+
+    def _go_on(self, saved: Saved) -> RoundEvent:
+        self.state = _initial_state(self.problem, saved.state, saved.state.seed, self.state.threads)
+        if self.fresh is not None and self._done > 1:
+            self.problem = self.fresh(self._done - 1)
+        self.problem = _as_learnt(self.problem, self.state)
+        self.history = list(saved.history)
+        self.stages = Stages.entered_at(saved.entered, self.solver, self.state, saved.reason)
+        record = self.history[-1]
+        event = RoundEvent(self.problem, self.state, record, self.rounds, self.last, "start", saved.stopped)
+        remind([*self.callbacks, *self.stages.callbacks], saved.memories, event)
+        return event
+
+    def _keep(self, event: RoundEvent) -> None:
+        """Let a checkpoint keep the round, now that nothing more happens in it."""
+        if self.checkpoint is not None:
+            self.checkpoint(event)
 
     def _note(self, report: RoundReport, seconds: float, moment: Moment, *, learns: bool = False) -> RoundEvent:
         """Write a round down and notify the callbacks; return what they saw, and whether they stopped the fit."""
@@ -227,4 +288,4 @@ def _check_finite(solver: Solver, problem: Problem, record: RoundRecord) -> None
     raise DivergedError(f"the objective is {record.objective} after round {record.round}: {advice}")
 
 
-__all__ = ["fit"]
+__all__ = ["RunningFit", "fit", "fit_with"]

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Self
+
 import attrs
 
+from fmfkit.errors import CheckpointError
 from fmfkit.interfaces import Solver
-from fmfkit.solvers.compose import Place, Stage, Turn, end, turns_ahead
-from fmfkit.training.events import RoundEvent, notify
+from fmfkit.solvers.compose import Composed, Place, Stage, Turn, end, turns_ahead
+from fmfkit.training.events import Callback, RoundEvent, notify
 from fmfkit.training.state import State
 
 OVER = "all stages are over"
@@ -23,6 +27,23 @@ class Stages:
     _turns: tuple[Turn, ...] = ()
     _entered: dict[Place, Stage] = attrs.field(factory=dict)
     """The stages whose callbacks have seen the start, and not the end."""
+
+    @classmethod
+    def entered_at(cls, places: Iterable[Place], solver: Solver, state: State, reason: str) -> Self:
+        """Return stages of which those at some places have begun."""
+        stages = cls(solver, state, reason)
+        stages._entered = {place: _stage_at(solver, place) for place in places}
+        return stages
+
+    @property
+    def entered(self) -> tuple[Place, ...]:
+        """The places of the stages that have begun, and are not over."""
+        return tuple(self._entered)
+
+    @property
+    def callbacks(self) -> list[Callback]:
+        """The callbacks of those stages."""
+        return [callback for stage in self._entered.values() for callback in stage.callbacks]
 
     @property
     def name(self) -> str | None:
@@ -80,4 +101,15 @@ class Stages:
                 notify(self._entered.pop(inner).callbacks, attrs.evolve(event, moment="end"))
 
 
-__all__ = ["Stages"]
+def _stage_at(solver: Solver, place: Place) -> Stage:
+    """Return the stage at a place of a composition."""
+    found: Solver | None = solver
+    for index in place:
+        parts = found.parts if isinstance(found, Composed) else ()
+        found = parts[index] if index < len(parts) else None
+    if not isinstance(found, Stage):
+        raise CheckpointError(f"its checkpoint has a stage at {place}, where {solver!r} has none")
+    return found
+
+
+__all__ = ["Place", "Stages"]

@@ -1,4 +1,4 @@
-"""The command lines of README.md, docs/data.md and docs/positives.md are ones that the command understands."""
+"""The command lines of README.md and of some pages of docs/ are ones that the command understands."""
 
 import re
 import shlex
@@ -11,7 +11,7 @@ from fmfkit.cli import main
 from fmfkit.plugins.builtin import COMMANDS
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", ROOT / "docs" / "data.md", ROOT / "docs" / "positives.md"]
+PAGES = [ROOT / "README.md", *(ROOT / "docs" / name for name in ("data.md", "positives.md", "checkpoints.md"))]
 LINE = re.compile(r"(?:^ {4}|&& )(fmfkit .*)$", re.MULTILINE)
 FILES = re.compile(r"[\w-]+\.(csv|toml|fmf|parquet)")
 

@@ -45,6 +45,9 @@ def test_the_command_line_has_the_settings_with_their_defaults():
     others = {"queries", "targets", "out", "query", "target", "rating", "weight", "time", "history", "duplicates"}
     others |= {
         "tune",
+        "checkpoint",
+        "checkpoint_every",
+        "resume",
         "start",
         "validate",
         "refit",

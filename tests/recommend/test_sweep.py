@@ -115,7 +115,7 @@ def test_a_fit_chooses_the_penalty_unless_it_is_given(sparse, capsys):
 def test_a_validation_part_is_what_the_choice_is_made_on(sparse, monkeypatch):
     seen = []
 
-    def note(settings, prepared, metric):
+    def note(settings, prepared, metric, checkpoint):
         seen.append((prepared.held_out.target, metric.name))
         return settings.replace(l2=0.01), ""
 

@@ -7,7 +7,7 @@ import pytest
 from fmfkit_losses.ordered import OrderedProbit, Ordinal
 from scipy.stats import truncnorm
 
-from fmfkit import FMF, Dataset, LearntPenalty, Model, Problem, fit
+from fmfkit import FMF, Dataset, LearntPenalty, Model, Problem, callbacks, fit
 
 
 def planted(seed=0, cuts=(-3.0, -2.5, 0.0, 0.5), classes=(1, 2, 3, 4, 5), pairs=6000):
@@ -176,3 +176,29 @@ def test_going_on_with_classes_that_the_model_does_not_know_begins_with_those_of
     model = fit(more, rounds=2, init=fit(few, rounds=3))
     assert set(np.unique(10 * y)) <= set(model.loss.classes)
     assert np.isfinite(model.history[-1].objective)
+
+
+@pytest.mark.parametrize(
+    ("loss", "solver", "moment"),
+    [
+        (Ordinal(), "panel", 3),
+        (OrderedProbit(), "panel", 1),
+        (OrderedProbit(), "gibbs", 7),
+        (OrderedProbit(), "gibbs", 4),
+    ],
+)
+def test_cut_points_go_on_from_a_checkpoint_as_if_nothing_had_happened(tmp_path, loss, solver, moment):
+    i, j, y = planted(pairs=2000)
+    problem = Problem.from_coo(i, j, y, rank=2, loss=loss, penalty=LearntPenalty(rounds=4), offset=0.0)
+    whole = fit(problem, solver=solver, rounds=9)
+
+    def stop(event):
+        if event.record.round == moment:
+            checkpoint.stop()
+
+    checkpoint = callbacks.Checkpoint(tmp_path, 1)
+    assert fit(problem, solver=solver, rounds=9, callbacks=[stop, checkpoint]).stopped == "interrupted"
+    model = fit(problem, solver=solver, rounds=9, callbacks=callbacks.Checkpoint(tmp_path, 1, resume=True))
+    assert model.loss == whole.loss != loss
+    np.testing.assert_array_equal(model.P, whole.P)
+    assert [record.objective for record in model.history] == [record.objective for record in whole.history]
