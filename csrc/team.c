@@ -7,7 +7,12 @@
 #include "team.h"
 
 #ifdef _OPENMP
+#ifdef FMF_PTHREADS
+#include <pthread.h>
+#include <stdlib.h>
+#else
 #include <omp.h>
+#endif
 #include <sched.h>
 #ifdef __linux__
 #include <linux/futex.h>
@@ -132,16 +137,57 @@ static void leave(fmf_worker *me) {
     }
 }
 
+typedef struct {
+    crew *all;
+    fmf_program *program;
+    void *context;
+} job;
+
+static void work_in(const job *what, int thread, int team) {
+    fmf_worker me = {what->all, thread, team, 0};
+    what->program(&me, what->context);
+    if (me.team > 1) leave(&me);
+}
+
+#ifdef FMF_PTHREADS /* for the thread sanitizer, which does not see how OpenMP's threads wait for each other */
+
+typedef struct {
+    const job *what;
+    int thread;
+    pthread_t id;
+} hand;
+
+static void *start(void *context) {
+    const hand *me = context;
+    work_in(me->what, me->thread, me->what->all->team);
+    return NULL;
+}
+
+static void start_all(const job *what) {
+    hand hands[what->all->team];
+    for (int t = 1; t < what->all->team; t++) {
+        hands[t] = (hand){.what = what, .thread = t};
+        if (pthread_create(&hands[t].id, NULL, start, &hands[t])) abort();
+    }
+    work_in(what, 0, what->all->team);
+    for (int t = 1; t < what->all->team; t++) pthread_join(hands[t].id, NULL);
+}
+
+#else
+
+static void start_all(const job *what) {
+#pragma omp parallel num_threads(what->all->team)
+    work_in(what, omp_get_thread_num(), omp_get_num_threads());
+}
+
+#endif
+
 static void run_team(int32_t threads, fmf_program *program, void *context) {
     share shares[threads];
     crew all = {.shares = shares, .team = threads};
+    const job what = {&all, program, context};
     for (int t = 0; t < threads; t++) atomic_init(&shares[t].taken, 0);
-#pragma omp parallel num_threads(threads)
-    {
-        fmf_worker me = {&all, omp_get_thread_num(), omp_get_num_threads(), 0};
-        program(&me, context);
-        if (me.team > 1) leave(&me);
-    }
+    start_all(&what);
 }
 
 #else
