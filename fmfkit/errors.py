@@ -35,6 +35,15 @@ class ModelFileError(ValueError):
     """A file is no model, or a damaged one, or it needs something that is not installed."""
 
 
+class WriteError(OSError):
+    """A file could not be written; what was at its path stays as it was. ``errno`` is the system's reason, if any."""
+
+    def __init__(self, message: str, errno: int | None = None) -> None:
+        """Say which file, and why."""
+        super().__init__(message)
+        self.errno = errno
+
+
 __all__ = [
     "ConfigError",
     "DataError",
@@ -44,4 +53,5 @@ __all__ = [
     "PluginContractError",
     "PluginLoadError",
     "UnknownNameError",
+    "WriteError",
 ]

@@ -13,6 +13,7 @@ KINDS = {
     "PluginContractError": TypeError,
     "PluginLoadError": RuntimeError,
     "UnknownNameError": LookupError,
+    "WriteError": OSError,
 }
 
 
