@@ -17,6 +17,7 @@ from fmfkit.data.blocks import Block, Instances, Learnt
 from fmfkit.data.ids import Ids
 from fmfkit.data.sides import HISTORY, INDICATOR, Attributes
 from fmfkit.errors import DataError
+from fmfkit.sections import Section
 
 if TYPE_CHECKING:
     from fmfkit.data.dataset import Dataset
@@ -97,21 +98,24 @@ class SideEncoder:
         return about, arrays
 
     @classmethod
-    def from_parts(
-        cls, about: Mapping[str, Any], arrays: Arrays, class_of: Callable[[Mapping[str, Any]], type[Block]]
-    ) -> SideEncoder:
-        """Return what ``to_parts`` took apart; ``class_of`` finds the class of a block by what was said of it."""
+    def from_section(cls, section: Section, class_of: Callable[[str, Mapping[str, Any]], type[Block]]) -> SideEncoder:
+        """Return what ``to_parts`` took apart; ``class_of`` finds the class of a block by its kind, and what was said
+        of it."""
+        ids = Ids.from_arrays(section.text("ids"), section.within("ids."))
+        label = section.text_or_none("label")
+        labels = ids.names if label is None else text.unpack(section.within("labels."))
+        if len(labels) != len(ids):
+            raise ValueError(f"labels: {len(labels)} for {len(ids)} ids")
+        learnt = tuple(
+            block_kinds.from_section(class_of(one.text("kind"), one.about), one, one.within(f"block{n}."))
+            for n, one in enumerate(section.parts("blocks"))
+        )
+        return cls(ids, section.text("key"), section.flag("indicator"), learnt, label, labels)
 
-        def part(prefix: str) -> Arrays:
-            return {name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)}
-
-        ids = Ids.from_arrays(about["ids"], part("ids."))
-        learnt = [
-            block_kinds.from_parts(class_of(described), described, part(f"block{n}."))
-            for n, described in enumerate(about["blocks"])
-        ]
-        labels = ids.names if about["label"] is None else text.unpack(part("labels."))
-        return cls(ids, about["key"], about["indicator"], tuple(learnt), about["label"], labels)
+    def widths(self) -> dict[str, int]:
+        """Return the number of features of each block, by name."""
+        own = {INDICATOR: len(self.ids)} if self.indicator else {}
+        return own | {learnt.block.title: len(learnt.features) for learnt in self.blocks}
 
 
 @attrs.frozen(eq=False)

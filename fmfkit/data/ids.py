@@ -20,11 +20,14 @@ from numpy.typing import NDArray
 from fmfkit._kernels.keys import number_keys
 from fmfkit.data import text
 from fmfkit.errors import DataError
+from fmfkit.sections import checked_array
 
 KINDS = {"int": pl.Int64, "str": pl.String, "bool": pl.Boolean, "date": pl.Date}
 """Kinds of ids that tables hold as they are; others are objects."""
 PHYSICAL: dict[str, type[np.generic]] = {"int": np.int64, "bool": np.uint8, "date": np.int32}
 """How files hold those that are numbers."""
+DAYS = tuple((day - datetime.date(1970, 1, 1)).days for day in (datetime.date.min, datetime.date.max))
+"""The first and the last date that Python has, as files hold dates."""
 FEW_PICKED = 64
 FEW = 1000
 """Up to so many ids are looked up one by one."""
@@ -156,15 +159,24 @@ class Ids:
 
     @classmethod
     def from_arrays(cls, kind: str, arrays: Mapping[str, NDArray[Any]]) -> Ids:
-        """Return the ids that ``to_arrays`` returned."""
+        """Return the ids that ``to_arrays`` returned; refuse others."""
+        values: Any
         if kind == "object":
             values = [_untagged(json.loads(value)) for value in text.unpack(arrays).to_list()]
-            return cls.of(pl.Series("id", values, dtype=pl.Object), what="ids")
-        if kind == "str":
-            return cls(text.unpack(arrays).alias("id"))
-        if arrays["values"].dtype != PHYSICAL[kind] or arrays["values"].ndim != 1:
-            raise ValueError(f"ids of kind {kind}: expected a flat array of {np.dtype(PHYSICAL[kind])}")
-        return cls(pl.Series("id", arrays["values"]).cast(KINDS[kind]))
+            ids = cls.of(pl.Series("id", values, dtype=pl.Object), what="ids")
+        elif kind == "str":
+            values = text.unpack(arrays)
+            ids = cls(values.alias("id"))
+        elif kind in PHYSICAL:
+            values = checked_array(arrays, "values", PHYSICAL[kind], (-1,))
+            if kind == "date" and len(values) and not (values.min() >= DAYS[0] and values.max() <= DAYS[1]):
+                raise ValueError("ids: a date is before the year 1 or after the year 9999")
+            ids = cls(pl.Series("id", values).cast(KINDS[kind]))
+        else:
+            raise ValueError(f"ids: expected one of the kinds {['object', 'str', *PHYSICAL]}, got {kind!r}")
+        if ids.values.n_unique() != len(values):
+            raise ValueError("ids: some of them are the same")
+        return ids
 
 
 def gather(column: pl.Series, rows: NDArray[Any]) -> pl.Series:
@@ -281,7 +293,9 @@ def _tagged(value: Any) -> Any:
 def _untagged(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
-    ((tag, written),) = value.items()
+    tag, written = next(iter(value.items()), ("", None))
+    if tag not in SAVED:
+        raise ValueError(f"ids: there is no kind of object {tag!r}; there are {list(SAVED)}")
     return SAVED[tag][2](written)
 
 

@@ -9,6 +9,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from fmfkit.sections import checked_array
+
 SEPARATORS = "\n\x1f\x1e\x00"
 """What may stand between values: the first that no value has."""
 
@@ -30,24 +32,26 @@ def pack(column: pl.Series) -> dict[str, NDArray[Any]]:
 
 def unpack(arrays: Mapping[str, NDArray[Any]]) -> pl.Series:
     """Return the column that ``pack`` packed; refuse arrays that are none."""
-    content, count = arrays["bytes"], int(arrays["count"][0])
-    if content.dtype != np.uint8 or content.ndim != 1:
-        raise ValueError("text: expected bytes")
-    if count == 0:
+    content = checked_array(arrays, "bytes", np.uint8, (-1,)).tobytes()
+    count = int(checked_array(arrays, "count", np.int64, (1,))[0])
+    if count == 0 and not content:
         return pl.Series([], dtype=pl.String)
     if "ends" in arrays:
-        values = _cut(content.tobytes(), arrays["ends"])
+        values = _cut(content, checked_array(arrays, "ends", np.int64, (-1,)))
     else:
+        separator = chr(checked_array(arrays, "separator", np.uint8, (1,))[0])
+        if separator not in SEPARATORS:
+            raise ValueError(f"text: {separator!r} stands between values, expected one of {list(SEPARATORS)}")
         # not a loop in Python, which takes minutes for millions of values
-        values = pl.Series([content.tobytes().decode()]).str.split(chr(int(arrays["separator"][0]))).explode()
+        values = pl.Series([content.decode()]).str.split(separator).explode()
     if len(values) != count:
         raise ValueError(f"text: {len(values)} values, expected {count}")
     return values
 
 
-def _cut(content: bytes, ends: NDArray[Any]) -> pl.Series:
-    starts = np.append(0, ends[:-1])
-    if ends.dtype != np.int64 or (ends < starts).any() or ends[-1] != len(content):
+def _cut(content: bytes, ends: NDArray[np.int64]) -> pl.Series:
+    starts = np.append(0, ends)[:-1]
+    if not len(ends) or (ends < starts).any() or ends[-1] != len(content):
         raise ValueError("text: the ends do not run from 0 to the number of bytes")
     return pl.Series([content[a:b].decode() for a, b in zip(starts, ends, strict=True)], dtype=pl.String)
 

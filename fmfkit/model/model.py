@@ -19,6 +19,7 @@ from fmfkit.interfaces import Loss
 from fmfkit.model import file
 from fmfkit.model.answers import Explanation, Ranked, contributions
 from fmfkit.model.intervals import Observed, Uncertainty, half_width
+from fmfkit.model.parts import checked_parts, model_parts
 from fmfkit.problem.features import FeatureRows, rows_of
 from fmfkit.problem.learnt import deviations
 from fmfkit.problem.problem import Problem
@@ -313,19 +314,20 @@ class Model:
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, loss: Loss | None = None, threads: int | None = None) -> Model:
         """Read a model that ``save`` wrote; nothing in the file is run. ``loss`` is for one that no plugin offers."""
-        return cls.of_section(file.read(path)["model"], path, loss=loss, threads=threads)
+        sections = file.read(path)
+        with file.checking(path):
+            return cls.of_section(file.section_of(sections, "model"), path, loss=loss, threads=threads)
 
     def section(self) -> file.Section:
         """Return the model as a section of a file."""
-        about, arrays = file.model_parts(self)
-        return file.Section(about, arrays)
+        return model_parts(self)
 
     @classmethod
     def of_section(
         cls, section: file.Section, path: Any, *, loss: Loss | None = None, threads: int | None = None
     ) -> Model:
         """Return the model that a section of a file holds."""
-        parts = file.checked_parts(section, path, loss, threads)
+        parts = checked_parts(section, path, loss, threads)
         biases = tuple(W.shape[1] > parts["rank"] for W in (parts["P"], parts["Q"]))
         state: State = parts["state"]
         U, V = (

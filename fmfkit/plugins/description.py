@@ -6,6 +6,7 @@ from typing import Any
 
 import attrs
 
+from fmfkit.errors import ModelFileError
 from fmfkit.plugins.registry import BUILTIN, KINDS, Registry, get_registry
 
 Description = dict[str, Any]
@@ -54,15 +55,29 @@ def _options(component: Any) -> dict[str, Any] | None:
     return None if lists and type(component)(**options) != component else options
 
 
-def create(given: Description, where: str, registry: Registry | None = None) -> Any:
-    """Make the component that ``describe`` described; ``where`` is what errors call its source."""
+def create(given: Any, where: str, registry: Registry | None = None, *, kind: str | None = None) -> Any:
+    """Make the component that ``describe`` described, which must be of a kind, if one is named.
+
+    ``where`` is what errors call its source: a file that anybody may have made. What is no component is never made.
+    """
     registry = get_registry() if registry is None else registry
-    check_installed(given, f"{where}: its {given['kind']}", registry)
+    described = _checked(given, where, kind)
+    check_installed(described, f"{where}: its {described['kind']}", registry)
     options = {
         name: create(value, where, registry) if isinstance(value, dict) else value
-        for name, value in given["options"].items()
+        for name, value in described["options"].items()
     }
-    return registry.create(given["kind"], given["name"], **options)
+    return registry.create(described["kind"], described["name"], **options)
+
+
+def _checked(given: Any, where: str, kind: str | None) -> Description:
+    """Return a description that has all of its parts."""
+    allowed = [name for name, (_, interface) in KINDS.items() if interface is not None and kind in (None, name)]
+    if not isinstance(given, dict) or given.get("kind") not in allowed:
+        raise ModelFileError(f"{where}: expected the description of a {' or '.join(allowed)}, got {given!r}")
+    if not isinstance(given.get("name"), str) or not isinstance(given.get("options"), dict):
+        raise ModelFileError(f"{where}: its {given['kind']} has no name, or no options")
+    return given
 
 
 def check_installed(given: Description, what: str, registry: Registry | None = None) -> None:
@@ -70,9 +85,10 @@ def check_installed(given: Description, what: str, registry: Registry | None = N
     registry = get_registry() if registry is None else registry
     plugin = given["name"].partition(":")[0]
     if plugin != BUILTIN and plugin not in registry.plugins:
-        raise LookupError(
-            f"{what} {given['name']!r} comes with {given['distribution']} {given['version']}, which is not installed: "
-            f"python -m pip install {given['distribution']}"
+        distribution = given.get("distribution")
+        raise ModelFileError(
+            f"{what} {given['name']!r} comes with {distribution} {given.get('version')}, which is not installed: "
+            f"python -m pip install {distribution}"
         )
 
 

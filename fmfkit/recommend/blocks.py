@@ -44,14 +44,13 @@ def _why_unknown(block: Block) -> str:
     return f"its class {mine} is not {_path(other)}, which the kind {kind!r} stands for; give it a kind and {offer}"
 
 
-def restored_class(about: Mapping[str, Any], where: str) -> type[Block]:
+def restored_class(kind: str, about: Mapping[str, Any], where: str) -> type[Block]:
     """Return the class of a block that a file holds; ``where`` is what errors call the file."""
-    kind = about["kind"]
     try:
         if ":" in kind:
-            description.check_installed({**about, "name": kind}, "its feature block", get_registry())
+            description.check_installed({**about, "name": kind}, f"{where}: its feature block", get_registry())
         return block_class(kind)
-    except LookupError as error:
+    except UnknownNameError as error:
         raise ModelFileError(f"{where}: {error}") from None
 
 

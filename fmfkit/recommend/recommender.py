@@ -30,6 +30,7 @@ from fmfkit.recommend.baselines import Comparison, Known, compare
 from fmfkit.recommend.blocks import origin, restored_class
 from fmfkit.recommend.evaluation import AnyMetric, Judged, Metric, evaluate, metric_of
 from fmfkit.recommend.settings import Settings
+from fmfkit.sections import check_ascending, check_rows
 
 
 @attrs.frozen(eq=False, repr=False, kw_only=True)
@@ -262,7 +263,7 @@ class Recommender:
             last = model.history[-1]
             facts["training"] = f"{last.round} rounds, objective {last.objective:.6g}"
         if self.metric is not None and self.validation:
-            chosen = self.validation[len(model.history) - 1]
+            chosen = self.validation[min(len(model.history), len(self.validation)) - 1]
             facts["validation"] = f"{self.metric} {chosen:.4f}"
         return facts
 
@@ -302,34 +303,74 @@ class Recommender:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, loss: Loss | None = None, threads: int | None = None) -> Recommender:
-        """Read what ``save`` wrote."""
+        """Read what ``save`` wrote; everything in the file is checked, and nothing that it names is opened or run."""
         sections = file.read(path)
-        model = Model.of_section(sections["model"], path, loss=loss, threads=threads)
-        if "recommender" not in sections:
+        if "recommender" not in sections and "model" in sections:
             raise DataError(f"{path}: a model by row numbers, without ids; read it with Model.load")
-        about, arrays = sections["recommender"].about, sections["recommender"].arrays
-        queries, targets = (
-            SideEncoder.from_parts(
-                sections[name].about, sections[name].arrays, lambda block: restored_class(block, str(path))
+        with file.checking(path):
+            section = file.section_of(sections, "recommender")
+            model = Model.of_section(file.section_of(sections, "model"), path, loss=loss, threads=threads)
+            queries, targets = (
+                SideEncoder.from_section(
+                    file.section_of(sections, name), lambda kind, about: restored_class(kind, about, str(path))
+                )
+                for name in ("queries", "targets")
             )
-            for name in ("queries", "targets")
-        )
-        remembered = {name: value for name, value in about["settings"].items() if name != "loss"}
-        settings, lost = Settings.from_json(remembered, str(path))
-        return cls(
-            model=model,
-            encoder=Encoder(queries, targets, about["history"]),
-            seen=sp.csr_array(
-                (arrays["seen.y"], arrays["seen.index"], arrays["seen.ptr"]),
-                shape=(len(queries.ids), len(targets.ids)),
-            ),
-            weight=arrays.get("seen.weight"),
-            validation=tuple(about["validation"]),
-            metric=about["metric"],
-            columns=about["columns"],
-            settings=settings.replace(loss=model.loss),
-            lost=lost,
-        )
+            encoder = Encoder(queries, targets, section.flag("history"))
+            _check_encoder(encoder, model)
+            remembered = {name: v for name, v in section.part("settings").about.items() if name != "loss"}
+            settings, lost = Settings.from_json(remembered, str(path))
+            seen, weight = _seen(section, (model.X.rows, model.Z.rows))
+            return cls(
+                model=model,
+                encoder=encoder,
+                seen=seen,
+                weight=weight,
+                validation=tuple(
+                    file.Section({"validation": value}, {}).number("validation")
+                    for value in section.items("validation")
+                ),
+                metric=section.text_or_none("metric"),
+                columns=_columns(section.part("columns")),
+                settings=settings.replace(loss=model.loss),
+                lost=lost,
+            )
+
+
+def _check_encoder(encoder: Encoder, model: Model) -> None:
+    """Refuse ids and feature blocks that are not those of the model's rows and columns."""
+    for name, widths, ids, features in (
+        ("queries", encoder.queries.widths(), encoder.queries.ids, model.X),
+        ("targets", encoder.targets.widths(), encoder.targets.ids, model.Z),
+    ):
+        if name == "queries" and encoder.history:
+            widths[HISTORY] = len(encoder.targets.ids)
+        held = {block: part.stop - part.start for block, part in features.blocks.items()}
+        if len(ids) != features.rows or list(widths.items()) != list(held.items()):
+            raise ValueError(f"{name}: {len(ids)} ids, features {widths}; the model has {features.rows} rows, {held}")
+    if not model.history:
+        raise ValueError("history: it is empty")
+
+
+def _seen(section: file.Section, shape: tuple[int, int]) -> tuple[sp.csr_array, NDArray[Any] | None]:
+    """Return the training pairs that a file holds, and their weights."""
+    ptr = section.array("seen.ptr", np.int64, (shape[0] + 1,))
+    index = section.array("seen.index", np.int32, (-1,))
+    y = section.array("seen.y", np.float32, index.shape)
+    check_rows("seen", ptr, index, shape[1])
+    check_ascending("seen", ptr, index, ptr)
+    weight = section.array("seen.weight", np.float64, index.shape) if "seen.weight" in section.arrays else None
+    if weight is not None and weight.min(initial=0) < 0:
+        raise ValueError("seen.weight: a weight is negative")
+    return sp.csr_array((y, index, ptr), shape=shape), weight
+
+
+def _columns(given: file.Section) -> dict[str, str | None]:
+    """Return the columns of the table of pairs that a file names."""
+    columns = {role: given.text_or_none(role) for role in given.about}
+    if columns.get("query") is None or columns.get("target") is None:
+        raise ValueError(f"columns: expected those of the queries and of the targets, got {columns}")
+    return columns
 
 
 def _bare(side: SideEncoder) -> Attributes:

@@ -178,8 +178,10 @@ class Settings:
     @classmethod
     def from_json(cls, given: Mapping[str, Any], where: str) -> tuple[Self, dict[str, str]]:
         """Return the settings that ``to_json`` returned, and what could not be restored, by name."""
-        lost = {name: v["unnamed"] for name, v in given.items() if isinstance(v, dict) and "unnamed" in v}
-        kept = {name: _from_json(value, where) for name, value in given.items() if name not in lost}
+        if unknown := sorted(set(given) - set(names(kept=True))):
+            raise ValueError(f"{where}: there is no setting {unknown[0]!r}")
+        lost = {name: str(v["unnamed"]) for name, v in given.items() if isinstance(v, dict) and "unnamed" in v}
+        kept = {name: _from_json(name, value, where) for name, value in given.items() if name not in lost}
         return cls(**kept), lost
 
 
@@ -212,17 +214,36 @@ def _to_json(value: Any) -> Any:
     return {"factors": dict(value)} if isinstance(value, Mapping) else value
 
 
-def _from_json(value: Any, where: str) -> Any:
+def _from_json(name: str, value: Any, where: str) -> Any:
+    """Return the value of a setting; one that is a component must be of its kind."""
+    kind = metadata_of(name)["kind"]
+    if isinstance(kind, Component):
+        return None if value is None and kind.optional else _component(kind.kind, value, where)
     if not isinstance(value, dict):
         return value
-    if "factors" in value:
-        return value["factors"]
-    if "component" in value:
-        return description.create(value["component"], where)
+    if "factors" not in value:
+        raise ValueError(f"{where}: a setting is described by {sorted(value)}, which this fmfkit does not know")
+    return value["factors"]
+
+
+def _component(kind: str, value: Any, where: str) -> Any:
+    """Return a component by its name, or by what describes it; of regularizers, also a penalty, or several."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict) and "component" in value:
+        return description.create(value["component"], where, kind=kind)
     for name, made in (("penalty", Penalty), ("penalties", Penalties)):
-        if name in value:
-            return made(**{key: _from_json(part, where) for key, part in value[name].items()})
-    raise ValueError(f"{where}: a setting is described by {sorted(value)}, which this fmfkit does not know")
+        parts = value.get(name) if kind == "regularizer" and isinstance(value, dict) else None
+        if isinstance(parts, dict):
+            return made(**{key: _part(key, part, where) for key, part in parts.items()})
+    raise ValueError(f"{where}: a {kind} is described by {value!r}, which this fmfkit does not know")
+
+
+def _part(key: str, value: Any, where: str) -> Any:
+    """Return a field of a penalty, or of several."""
+    if isinstance(value, dict) and "factors" in value:
+        return value["factors"]
+    return _component("regularizer", value, where) if isinstance(value, dict) else value
 
 
 def resolved_loss(settings: Settings) -> Loss:

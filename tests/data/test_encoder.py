@@ -15,6 +15,7 @@ from fmfkit.data import (
     Tags,
 )
 from fmfkit.data.encoder import Encoder
+from fmfkit.sections import Section
 
 
 def test_history_features_come_from_the_pairs_at_hand():
@@ -50,8 +51,8 @@ def test_a_side_comes_back_from_json_and_arrays(indicator):
     data = build(targets=BOOKS, target_blocks=[Tags("genres"), Numeric("year", bins=2)], target_indicator=indicator)
     side = Encoder.learn(data).targets
     about, arrays = side.to_parts(lambda block: {"kind": type(block).__name__})
-    again = type(side).from_parts(
-        json.loads(json.dumps(about)), arrays, lambda told: {"Tags": Tags, "Numeric": Numeric}[told["kind"]]
+    again = type(side).from_section(
+        Section(json.loads(json.dumps(about)), arrays), lambda kind, told: {"Tags": Tags, "Numeric": Numeric}[kind]
     )
     assert again.ids.at(range(4)) == side.ids.at(range(4))
     assert again.labels.to_list() == ["Walden", "Emma", "Ulysses", "Nostromo"]

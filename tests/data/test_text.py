@@ -30,11 +30,17 @@ def test_where_all_separators_are_used_ends_are_counted_in_bytes():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"bytes": np.zeros(3, np.int8)}, "expected bytes"),
+        ({"bytes": np.zeros(3, np.int8)}, "bytes: expected uint8"),
         ({"count": np.array([3])}, "2 values, expected 3"),
         ({"ends": np.array([2])}, "do not run from 0"),
         ({"ends": np.array([2, 1, 3])}, "do not run from 0"),
-        ({"ends": np.array([1, 3], np.int32)}, "do not run from 0"),
+        ({"ends": np.array([1, 3], np.int32)}, "ends: expected int64"),
+        ({"ends": np.zeros(0, np.int64)}, "do not run from 0"),
+        ({"separator": np.array([255], np.uint8)}, "stands between values, expected one of"),
+        ({"separator": np.zeros(0, np.uint8)}, "separator: expected uint8"),
+        ({"count": np.zeros(0, np.int64)}, "count: expected int64"),
+        ({"count": np.array([0])}, "2 values, expected 0"),
+        ({"bytes": np.array([0xFF, 10, 65], np.uint8)}, "utf-8"),
     ],
 )
 def test_arrays_that_are_no_text_are_refused(changes, message):

@@ -1,16 +1,18 @@
 """Models come back from files as they went in; files that are not whole are refused."""
 
+import errno
 import json
+import os
 import struct
 
 import numpy as np
 import pytest
 from numpy_plugins import PseudoHuber
 from problems import Case
-from safetensors.numpy import save_file
+from safetensors.numpy import load_file, save_file
 
 from fmfkit import LearntPenalty, Model, fit
-from fmfkit.errors import ModelFileError
+from fmfkit.errors import ModelFileError, WriteError
 from fmfkit.model import file as model_file
 
 
@@ -128,6 +130,13 @@ def test_parts_that_do_not_belong_together_are_refused(tmp_path, model, change):
         Model.load(path)
 
 
+def test_types_that_numpy_does_not_have_are_refused(tmp_path):
+    header = json.dumps({"a": {"dtype": "BF16", "shape": [1], "data_offsets": [0, 2]}}).encode()
+    (tmp_path / "other").write_bytes(struct.pack("<Q", len(header)) + header + b"ab")
+    with pytest.raises(ModelFileError):
+        Model.load(tmp_path / "other")
+
+
 def test_files_of_other_kinds_are_refused(tmp_path):
     for content in (b"", b"id,score\n1,2\n", struct.pack("<Q", 2**40) + b"{}", b"\x80\x04pickled"):
         (tmp_path / "other").write_bytes(content)
@@ -142,14 +151,39 @@ def test_saving_leaves_the_old_file_alone_if_it_fails(tmp_path, model, monkeypat
     model.save(path)
     before = path.read_bytes()
 
-    def fail(*args, **kwargs):
-        raise OSError("disk full")
+    def full(file):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(model_file, "save_file", fail)
-    with pytest.raises(OSError, match="disk full"):
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(WriteError, match="model: cannot be written: No space left on device"):
         model.save(path)
     assert path.read_bytes() == before
     assert [file.name for file in tmp_path.iterdir()] == ["model"]
+
+
+def test_what_is_written_is_a_safetensors_file_to_others(tmp_path):
+    arrays = {f"a.{kind}": np.arange(6).reshape(2, 3).astype(kind) for kind in model_file.TYPES}
+    arrays |= {"big": np.arange(3, dtype=">f8"), "none": np.zeros((0, 5)), "one": np.array(7.0)}
+    model_file.write(tmp_path / "model", {"mine": model_file.Section({"x": 1}, arrays)})
+    found = load_file(tmp_path / "model")
+    assert sorted(found) == sorted(f"mine/{name}" for name in arrays)
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(found[f"mine/{name}"], array)
+    sections = model_file.read(tmp_path / "model")
+    assert sections["mine"].about == {"x": 1}
+    assert sections["mine"].arrays["big"].tolist() == [0, 1, 2]
+
+
+def test_arrays_that_files_cannot_hold_are_refused(tmp_path):
+    with pytest.raises(TypeError, match="mine/words: arrays of <U3 cannot be saved"):
+        model_file.write(tmp_path / "model", {"mine": model_file.Section({}, {"words": np.array(["abc"])})})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_folders_and_devices_are_no_models(tmp_path):
+    for path in (tmp_path, "/dev/zero"):
+        with pytest.raises(ModelFileError, match="not a model file: it is no file at all"):
+            Model.load(path)
 
 
 @pytest.mark.parametrize("bias", [False, True])

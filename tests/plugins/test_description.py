@@ -5,6 +5,7 @@ import pytest
 from fake_plugins import plugin, registry
 
 from fmfkit import Spec, losses, schedulers, solvers
+from fmfkit.errors import ModelFileError
 from fmfkit.plugins import description
 
 
@@ -43,8 +44,41 @@ class Odd(schedulers.InOrder):
 
 def test_a_plugin_that_is_not_installed_is_named():
     told = {"kind": "loss", "name": "extra:huber", "options": {}, "distribution": "fmfkit-extra", "version": "1.2"}
-    with pytest.raises(LookupError, match=r"model: its loss 'extra:huber' comes with fmfkit-extra 1\.2, which is not"):
+    with pytest.raises(
+        ModelFileError, match=r"model: its loss 'extra:huber' comes with fmfkit-extra 1\.2, which is not"
+    ):
         description.create(told, "model", registry())
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        None,
+        "square",
+        [],
+        {},
+        {"kind": "loss"},
+        {"kind": "loss", "name": "builtin:square"},
+        {"kind": "loss", "name": 7, "options": {}},
+        {"kind": ["loss"], "name": "builtin:square", "options": {}},
+        {"kind": "loader", "name": "builtin:movielens", "options": {"path": "/nowhere"}},
+        {"kind": "callback", "name": "builtin:log", "options": {"to": "/nowhere"}},
+        {"kind": "solver", "name": "builtin:panel", "options": {}},
+    ],
+    ids=repr,
+)
+def test_what_describes_no_loss_is_refused_where_one_is_wanted(told):
+    with pytest.raises(ModelFileError, match="here: "):
+        description.create(told, "here", kind="loss")
+
+
+def test_what_is_no_component_is_never_made_as_the_option_of_one():
+    loader = {"kind": "loader", "name": "builtin:movielens", "options": {"path": "/nowhere"}}
+    told = {"kind": "solver", "name": "builtin:pl2m", "options": {"scheduler": loader}}
+    with pytest.raises(
+        ModelFileError, match="expected the description of a loss or regularizer or scheduler or solver"
+    ):
+        description.create(told, "here")
 
 
 @attrs.frozen

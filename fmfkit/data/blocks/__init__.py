@@ -19,6 +19,7 @@ from fmfkit.data.blocks.matrices import Precomputed
 from fmfkit.data.blocks.numbers import Numeric
 from fmfkit.data.blocks.tokens import Categorical, Tags, Taxonomy, Text
 from fmfkit.errors import DataError
+from fmfkit.sections import Section
 
 
 def to_parts(learnt: Learnt) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -35,9 +36,12 @@ def to_parts(learnt: Learnt) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     return about, text.pack(pl.Series(learnt.features, dtype=pl.String))
 
 
-def from_parts(kind: type[Block], about: Mapping[str, Any], arrays: Mapping[str, NDArray[np.generic]]) -> Learnt:
-    """Return what ``to_parts`` took apart."""
-    return Learnt(kind(**about["block"]), tuple(text.unpack(arrays).to_list()), about["state"])
+def from_section(kind: type[Block], section: Section, arrays: Mapping[str, NDArray[np.generic]]) -> Learnt:
+    """Return what ``to_parts`` took apart; a path or matrix, which no file holds, is refused: nothing is opened."""
+    given = section.part("block").about
+    if named := [f.name for f in attrs.fields(kind) if f.metadata.get("source") and given.get(f.name) is not None]:
+        raise ValueError(f"a feature block of kind {kind.kind!r} names {named[0]}, which no model file holds")
+    return kind(**given).restored(tuple(text.unpack(arrays).to_list()), section.part("state").about)
 
 
 __all__ = [
@@ -51,7 +55,7 @@ __all__ = [
     "Tags",
     "Taxonomy",
     "Text",
-    "from_parts",
+    "from_section",
     "guess",
     "to_parts",
 ]

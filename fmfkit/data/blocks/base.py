@@ -49,7 +49,7 @@ class Block(ABC):
     """What all blocks have."""
 
     kind: ClassVar[str]
-    name: str | None = None
+    name: str | None = attrs.field(default=None, validator=validators.optional(validators.instance_of(str)))
     """How the block is called; its columns by default."""
     normalise: Normalise = attrs.field(default="none", validator=validators.in_(("none", "rows", "root")))
     """"rows" gives each row's features the length 1; "root" divides by the root of their number, as SVD++ does."""
@@ -79,6 +79,10 @@ class Block(ABC):
         now = self.learn(given)
         new = set(now.features) - set(before.features)
         return Learnt(now.block, (*before.features, *(name for name in now.features if name in new)), before.state)
+
+    def restored(self, features: tuple[str, ...], state: Mapping[str, Any]) -> Learnt:
+        """Return what was learnt, as a file says; a ValueError refuses what ``learn`` could not have returned."""
+        return Learnt(self, features, state)
 
 
 @attrs.frozen(eq=False)

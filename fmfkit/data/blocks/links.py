@@ -22,7 +22,7 @@ class Neighbours(TokenBlock):
     kind: ClassVar[str] = "neighbours"
     links: Source = attrs.field(repr=False, eq=False, metadata={"source": True})
     """A table: its first column has the ids of instances, its second what each is linked to."""
-    name: str = attrs.field(default="neighbours", kw_only=True)
+    name: str = attrs.field(default="neighbours", validator=validators.instance_of(str), kw_only=True)
     normalise: Normalise = attrs.field(default="root", validator=validators.in_(("none", "rows", "root")), kw_only=True)
 
     @property

@@ -10,6 +10,7 @@ import attrs
 import numpy as np
 import polars as pl
 import scipy.sparse as sp
+from attrs import validators
 
 from fmfkit.data.blocks.base import Block, Instances, Learnt
 from fmfkit.data.ids import as_text
@@ -43,7 +44,7 @@ class Precomputed(Block):
     """The ids of its rows; by default their numbers, from 0. An instance that it has no row for has no features."""
     features: Sequence[str] | None = attrs.field(default=None, repr=False)
     """What its columns are called."""
-    name: str = attrs.field(default="precomputed", kw_only=True)
+    name: str = attrs.field(default="precomputed", validator=validators.instance_of(str), kw_only=True)
 
     @property
     def title(self) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from fmfkit.data.blocks.base import Block, Instances, Learnt, OfOneColumn, sparse_rows
 from fmfkit.errors import DataError
+from fmfkit.sections import Section, is_real
 
 
 @attrs.frozen
@@ -21,7 +23,7 @@ class Numeric(OfOneColumn, Block):
     """A number: standardised, one feature; or in ``bins`` with equally many instances each, a feature per bin."""
 
     kind: ClassVar[str] = "numeric"
-    column: str
+    column: str = attrs.field(validator=validators.instance_of(str))
     bins: int = attrs.field(default=0, validator=[validators.instance_of(int), validators.ge(0)])
 
     def learn(self, given: Instances) -> Learnt:
@@ -49,6 +51,18 @@ class Numeric(OfOneColumn, Block):
         kept = np.flatnonzero(scaled)
         return sparse_rows(scaled[kept], kept, np.zeros(len(kept), np.int64), (len(given), 1))
 
+    def restored(self, features: tuple[str, ...], state: Mapping[str, Any]) -> Learnt:
+        """Refuse cuts that do not ascend, and a deviation of 0."""
+        given = Section(dict(state), {})
+        if self.bins:
+            cuts = given.items("cuts")
+            fit = all(map(is_real, cuts)) and all(low < high for low, high in itertools.pairwise(cuts))
+            if not fit or len(features) != len(cuts) + 1:
+                raise ValueError(f"block {self.title!r}: expected a feature for each bin, between cuts that ascend")
+        elif given.real("mean") is None or given.real("deviation", above=0) is None or len(features) != 1:
+            raise ValueError(f"block {self.title!r}: expected one feature")
+        return Learnt(self, features, state)
+
     def learn_more(self, before: Learnt, given: Instances) -> Learnt:
         """Keep the mean and deviation, or the cuts: what they meant in training they go on meaning."""
         return before
@@ -60,7 +74,8 @@ class Numeric(OfOneColumn, Block):
                 f"block {self.title!r}: column {self.column!r} holds text, where it wants numbers; "
                 f"is it Categorical({self.column!r})?"
             )
-        return series.cast(pl.Float64).fill_null(np.nan).to_numpy().astype(np.float64)
+        values = series.cast(pl.Float64).fill_null(np.nan).to_numpy().astype(np.float64)
+        return np.where(np.isinf(values), np.nan, values)
 
 
 __all__ = ["Numeric"]

@@ -61,7 +61,7 @@ class Categorical(OfOneColumn, TokenBlock):
     """One value per instance, a feature for each different one: a language, a decade."""
 
     kind: ClassVar[str] = "categorical"
-    column: str
+    column: str = attrs.field(validator=validators.instance_of(str))
 
     def tokens(self, given: Instances) -> pl.DataFrame:
         """Return the values."""
@@ -73,7 +73,7 @@ class Tags(Categorical):
     """Several values per instance in one text, with a separator between: genres, tags."""
 
     kind: ClassVar[str] = "tags"
-    separator: str = "|"
+    separator: str = attrs.field(default="|", validator=[validators.instance_of(str), validators.min_len(1)])
 
     def tokens(self, given: Instances) -> pl.DataFrame:
         """Return the parts."""
@@ -105,7 +105,9 @@ class Taxonomy(TokenBlock):
     """All ancestors of an instance, one column each, the nearest first: album, artist. Each is a feature of its own."""
 
     kind: ClassVar[str] = "taxonomy"
-    levels: tuple[str, ...] = attrs.field(converter=tuple)
+    levels: tuple[str, ...] = attrs.field(
+        converter=tuple, validator=[validators.min_len(1), validators.deep_iterable(validators.instance_of(str))]
+    )
 
     @property
     def title(self) -> str:

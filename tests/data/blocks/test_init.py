@@ -20,6 +20,7 @@ from fmfkit.data import (
 )
 from fmfkit.data.blocks import Learnt
 from fmfkit.errors import DataError
+from fmfkit.sections import Section
 
 
 @pytest.mark.parametrize(
@@ -37,7 +38,7 @@ def test_learnt_blocks_come_back_from_json(block):
 
     learnt, matrix = dense(block, BOOKS)
     about, names = blocks.to_parts(learnt)
-    again = blocks.from_parts(type(block), json.loads(json.dumps(about)), names)
+    again = blocks.from_section(type(block), Section(json.loads(json.dumps(about)), {}), names)
     assert again.block == block
     np.testing.assert_array_equal(again.matrix(instances(BOOKS)).toarray(), matrix)
 
@@ -59,7 +60,7 @@ def test_what_json_cannot_hold_is_refused_by_the_name_of_the_block():
 
 def test_links_and_matrices_are_left_out_of_files():
     for block in (Neighbours({"a": [1], "b": [2]}), Precomputed(np.eye(2))):
-        about, _ = blocks.to_parts(Learnt(block, ("x",)))
+        about, names = blocks.to_parts(Learnt(block, ("x",)))
         source = "links" if isinstance(block, Neighbours) else "matrix"
         assert about["block"][source] is None
-        assert blocks.from_parts(type(block), about, blocks.to_parts(Learnt(block, ("x",)))[1]).features == ("x",)
+        assert blocks.from_section(type(block), Section(about, {}), names).features == ("x",)
