@@ -247,9 +247,11 @@ def normal(column: pl.Series, what: str) -> pl.Series:
     if column.null_count():
         raise DataError(f"{what}: {column.null_count()} of {len(column)} ids are missing")
     if column.dtype.is_integer():
-        if column.dtype == pl.UInt64 and (large := column.filter(column > 2**63 - 1)).len():
-            raise DataError(f"{what}: ids are numbers above 2^63 - 1, such as {large.to_list()[0]}; give them as text")
-        return column.cast(pl.Int64)
+        numbers = column.cast(pl.Int64, strict=False)
+        if numbers.null_count():
+            large = column.filter(numbers.is_null()).to_list()[0]
+            raise DataError(f"{what}: ids are numbers that take more than 64 bits, such as {large}; give them as text")
+        return numbers
     if column.dtype in (pl.Categorical, pl.Enum):
         return column.cast(pl.String)
     if column.dtype.is_float() and len(column):

@@ -46,7 +46,16 @@ def find_roles(frame: pl.DataFrame, given: Mapping[str, str | None]) -> dict[str
     if roles["rating"] is None:
         numbers = [c for c in frame.columns if c not in taken and frame[c].dtype.is_numeric()]
         roles["rating"] = numbers[0] if numbers else None
+    _check_different(roles)
     return roles
+
+
+def _check_different(roles: Mapping[str, str | None]) -> None:
+    """Refuse a column that is for two things."""
+    named = [column for column in roles.values() if column is not None]
+    if twice := [column for column in named if named.count(column) > 1]:
+        told = " and the ".join(role for role, column in roles.items() if column == twice[0])
+        raise DataError(f"pairs: column {twice[0]!r} is given for the {told}; each needs a column of its own")
 
 
 def with_numbers(frame: pl.DataFrame, roles: Mapping[str, str | None]) -> pl.DataFrame:

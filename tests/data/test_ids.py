@@ -90,7 +90,13 @@ def test_ids_are_followed_by_new_ones():
 
 
 @pytest.mark.parametrize(
-    ("ids", "message"), [(np.array([2**63 + 1, 1], np.uint64), "above 2.63 - 1"), ([float("inf"), 1.0], "too large")]
+    ("ids", "message"),
+    [
+        (np.array([2**63 + 1, 1], np.uint64), "more than 64 bits, such as 9223372036854775809; give them as text"),
+        ([2**64, 1], "more than 64 bits"),
+        ([-(2**70), 1], "more than 64 bits"),
+        ([float("inf"), 1.0], "too large"),
+    ],
 )
 def test_ids_that_are_too_large_are_refused(ids, message):
     with pytest.raises(DataError, match=message):
