@@ -67,7 +67,7 @@ class Ids:
             numbers = [self.objects.get(_hashable(value, what), -1) for value in listed]
             column = pl.Series("id", numbers, dtype=pl.Int64)
         else:
-            column = normal(given if isinstance(given, pl.Series) else pl.Series("id", _listed(given)), what)
+            column = normal(given if isinstance(given, pl.Series) else _column(given, what), what)
         return self.rows_of_values(column, what)
 
     def rows_of_values(self, column: pl.Series, what: str = "ids") -> NDArray[np.int32]:
@@ -193,6 +193,14 @@ def _listed(given: Any) -> Any:
     if isinstance(given, str | bytes) or not hasattr(given, "__len__"):
         return [given]
     return given
+
+
+def _column(given: Any, what: str) -> pl.Series:
+    """Return ids as a column; refuse what cannot be one."""
+    try:
+        return pl.Series("id", _listed(given))
+    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError) as error:
+        raise DataError(f"{what}: expected ids of one kind, got {given!r:.80} ({str(error).splitlines()[0]})") from None
 
 
 def _numbers(column: pl.Series) -> tuple[NDArray[np.int32], NDArray[np.int64]]:

@@ -60,7 +60,7 @@ def _read_file(path: Path) -> pl.DataFrame:
             return pl.read_ipc(path)
     except pl.exceptions.NoDataError:
         raise DataError(f"{path}: the file has no rows") from None
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         hint = "; is it text in another encoding than UTF-8?" if "utf-8" in str(error).lower() else ""
         first, _, _ = str(error).partition("\n")
         raise DataError(f"{path}: could not be read{hint} ({first})") from None
@@ -92,7 +92,7 @@ def _array(values: Any) -> Any:
 
 
 def _series(column: str, array: Any, name: str) -> pl.Series:
-    if array.dtype.kind != "O":
+    if array.dtype.kind not in "OUS":
         return pl.Series(column, array, nan_to_null=True)
     values = [None if _missing(value) else value for value in array.tolist()]
     kinds = {type(value) for value in values if value is not None}
@@ -103,7 +103,7 @@ def _series(column: str, array: Any, name: str) -> pl.Series:
         values = [None if value is None else float(value) for value in values]
     try:
         return pl.Series(column, values, dtype=pl.Object if tuple in kinds else None, strict=True)
-    except (TypeError, pl.exceptions.PolarsError) as error:
+    except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
         raise DataError(f"{name}: column {column!r} holds values that make no column ({error})") from None
 
 

@@ -127,3 +127,10 @@ def test_many_ids_are_looked_up_as_few_are():
     assert len(rows) > ids_module.FEW
     np.testing.assert_array_equal(rows, [*range(2999, -1, -2), -1])
     np.testing.assert_array_equal(ids.rows(wanted[:5]), rows[:5])
+
+
+@pytest.mark.parametrize("given", [["a", 1], {"a": 1}, [object(), 1], ["\ud800"], np.array([{}, 1], object)])
+def test_what_cannot_be_ids_is_told(given):
+    ids = Dataset.of({"user": [1, 2], "item": [1, 2]}).queries.ids
+    with pytest.raises(DataError, match="queries: "):
+        ids.known_rows(given, "queries")
