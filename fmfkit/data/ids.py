@@ -63,12 +63,15 @@ class Ids:
     def rows(self, given: Any, what: str = "ids") -> NDArray[np.int32]:
         """Return the row number of each id, -1 for those that are not known."""
         if self.objects is not None:
-            listed = [given] if isinstance(given, tuple | frozenset) else _listed(given)
-            numbers = [self.objects.get(_hashable(value, what), -1) for value in listed]
+            numbers = [self.objects.get(_hashable(value, what), -1) for value in self._several(given)]
             column = pl.Series("id", numbers, dtype=pl.Int64)
         else:
             column = normal(given if isinstance(given, pl.Series) else _column(given, what), what)
         return self.rows_of_values(column, what)
+
+    def _several(self, given: Any) -> Any:
+        """Return ids as something with a length; where ids are objects, a tuple or a set is one of them."""
+        return [given] if self.objects is not None and isinstance(given, tuple | frozenset) else _listed(given)
 
     def rows_of_values(self, column: pl.Series, what: str = "ids") -> NDArray[np.int32]:
         """Return the row number of each of ``values``, -1 for what is not among them."""
@@ -103,7 +106,7 @@ class Ids:
         """Return the row numbers of ids that must be known."""
         rows = self.rows(given, what)
         if (rows < 0).any():
-            listed = list(_listed(given))
+            listed = list(self._several(given))
             unknown = [listed[n] for n in np.flatnonzero(rows < 0)[:3]]
             raise DataError(
                 f"{what}: {int((rows < 0).sum())} ids are not known, such as {', '.join(map(repr, unknown))}"

@@ -134,3 +134,10 @@ def test_what_cannot_be_ids_is_told(given):
     ids = Dataset.of({"user": [1, 2], "item": [1, 2]}).queries.ids
     with pytest.raises(DataError, match="queries: "):
         ids.known_rows(given, "queries")
+
+
+@pytest.mark.parametrize("given", [(), (9, 9), frozenset({9})], ids=repr)
+def test_a_lone_tuple_or_set_that_is_not_known_is_named(given):
+    ids = Dataset.of({"user": [(1, 2), (3, 4)], "item": [1, 2]}).queries.ids
+    with pytest.raises(DataError, match="queries: 1 ids are not known, such as"):
+        ids.known_rows(given, "queries")
