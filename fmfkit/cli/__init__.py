@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import importlib
+from typing import Any
 
 import click
 
 import fmfkit
+from fmfkit.cli import streams
 from fmfkit.plugins.builtin import COMMANDS
 
 
@@ -29,6 +31,14 @@ class _LazyGroup(click.Group):
         if not isinstance(found, click.Command):
             raise PluginLoadError(f"command {cmd_name!r}: expected a click.Command, got {found!r}")
         return found
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with streams.printing():
+            return super().invoke(ctx)
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        streams.prepare()
+        return super().main(*args, **kwargs)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import functools
+import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from fmfkit.errors import PluginLoadError
+from fmfkit.cli.streams import echo, shown
+from fmfkit.errors import PluginLoadError, WriteError
+from fmfkit.files import replacing
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from fmfkit.recommend.recommender import Recommender
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -39,8 +48,10 @@ def friendly(command: Command) -> Command:
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         try:
             return command(*args, **kwargs)
+        except BrokenPipeError:
+            raise
         except (ValueError, LookupError, TypeError, ArithmeticError, OSError, PluginLoadError) as error:
-            raise click.ClickException(str(error)) from error
+            raise click.ClickException(shown(str(error))) from error
 
     return wrapped  # type: ignore[return-value]
 
@@ -50,8 +61,31 @@ def plain_warnings() -> Iterator[None]:
     """Show users' warnings as lines of text, each where it happens."""
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)
-        warnings.showwarning = lambda message, *where, **more: click.echo(f"warning: {message}", err=True)
+        warnings.showwarning = lambda message, *where, **more: echo(f"warning: {message}", err=True)
         yield
+
+
+def keep(trained: Recommender, out: str) -> None:
+    """Save a model; where that fails, save it elsewhere, and say where: it may have taken hours."""
+    try:
+        trained.save(out)
+    except OSError as error:
+        try:
+            elsewhere = Path(tempfile.mkdtemp(prefix="fmfkit-")) / Path(out).name
+            trained.save(elsewhere)
+        except OSError as again:
+            raise WriteError(f"{error}; nor could the model be saved elsewhere: {again}") from error
+        raise WriteError(f"{error}; the model is not lost: it was saved as {elsewhere}") from error
+
+
+def write_table(frame: pl.DataFrame, out: str | None) -> None:
+    """Write a table as CSV, in UTF-8, to a file, or print it."""
+    content = frame.write_csv().encode()
+    if out is None:
+        click.echo(content, nl=False)
+        return
+    with replacing(out) as file:
+        file.write(content)
 
 
 def metrics_line(values: Mapping[str, float]) -> str:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import json
-import os
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import attrs
 import click
 
-from fmfkit.cli.common import existing, friendly, loader_option, metrics_line, plain_warnings, readable
+from fmfkit.cli.common import existing, friendly, keep, loader_option, metrics_line, plain_warnings, readable
 from fmfkit.cli.config import DataConfig, FitConfig, read_config
 from fmfkit.cli.options import given_options, settings_options, spelled
 from fmfkit.cli.signals import Stopper, stop_after_round
+from fmfkit.cli.streams import echo, text
 from fmfkit.data.roles import DUPLICATES
 from fmfkit.data.splits import SPLITS
+from fmfkit.files import destination
 from fmfkit.plugins.registry import resolve_callbacks
 from fmfkit.recommend.fmf import FMF
 from fmfkit.recommend.recipe import Outcome, Recipe
@@ -38,11 +38,11 @@ SHARE = click.FloatRange(0, 1, max_open=True)
 @click.option(
     "--out", default="model.fmf", show_default=True, type=click.Path(dir_okay=False), help="Model file to write."
 )
-@click.option("--query", help="Column of PAIRS with the queries' ids; found by name or place if left out.")
-@click.option("--target", help="Column with the targets' ids.")
-@click.option("--rating", help="Column with the ratings.")
-@click.option("--weight", help="Column with weights.")
-@click.option("--time", help="Column with the time of each pair.")
+@click.option("--query", type=text, help="Column of PAIRS with the queries' ids; found by name or place if left out.")
+@click.option("--target", type=text, help="Column with the targets' ids.")
+@click.option("--rating", type=text, help="Column with the ratings.")
+@click.option("--weight", type=text, help="Column with weights.")
+@click.option("--time", type=text, help="Column with the time of each pair.")
 @click.option("--history/--no-history", help="Give queries the targets they are paired with as features (SVD++).")
 @click.option(
     "--duplicates",
@@ -133,8 +133,7 @@ def command(pairs: str, start: str | None, resume: bool, as_json: bool, **option
     recipe.check(earlier)
     resolve_callbacks(config.recipe.callbacks)
     out = config.recipe.out
-    if not os.access(Path(out).absolute().parent, os.W_OK):
-        raise OSError(f"--out {out}: there is no folder to write it to")
+    destination(out)
     checkpoint = _checkpoint(config, resume=resume)
     data = config.dataset()
     outcome = None
@@ -144,9 +143,9 @@ def command(pairs: str, start: str | None, resume: bool, as_json: bool, **option
             start=earlier,
             progress=True,
             callbacks=[stopper, *([] if checkpoint is None else [checkpoint]), *config.recipe.callbacks],
-            on_report=lambda report: click.echo(report, err=True),
+            on_report=lambda report: echo(str(report), err=True),
             on_tuned=lambda tuned: click.echo(_found(tuned, recipe.settings), err=True),
-            on_trained=lambda trained: trained.save(out),
+            on_trained=lambda trained: keep(trained, out),
         )
     if stopper.stopped is None and outcome is not None:
         _show(outcome, out, as_json)

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from fmfkit.cli.common import existing, friendly
+from fmfkit.cli.streams import echo
 from fmfkit.recommend.recommender import Recommender
 
 MOST_NAMES = 20
@@ -42,19 +43,19 @@ def command(model: str, as_json: bool) -> None:
         click.echo(json.dumps(summary))
         return
     for name in ("data", "rank", "loss", "offset", "rounds", "objective", "stopped"):
-        click.echo(f"{name:12} {summary[name]}")
+        echo(f"{name:12} {summary[name]}")
     if trained.validation:
-        click.echo(f"{trained.metric:12} {' '.join(f'{value:.4f}' for value in trained.validation)}  (validation)")
+        echo(f"{trained.metric:12} {' '.join(f'{value:.4f}' for value in trained.validation)}  (validation)")
     if inner.strengths:
         listed = sorted(inner.strengths.items(), key=lambda item: -item[1])
         told = ", ".join(f"{name} {deviation:.3g}" for name, deviation in listed)
-        click.echo(f"{'strengths':12} {told}  (by how much scores deviate because of a block)")
+        echo(f"{'strengths':12} {told}  (by how much scores deviate because of a block)")
     for block, names in summary["remain"].items():
         told = ", ".join(names[:MOST_NAMES]) + (", ..." if len(names) > MOST_NAMES else "")
-        click.echo(f"{'remain':12} {block}: {len(names)}{': ' if names else ''}{told}  (the others are zero)")
+        echo(f"{'remain':12} {block}: {len(names)}{': ' if names else ''}{told}  (the others are zero)")
     for side in ("queries", "targets"):
         blocks = ", ".join(f"{name} ({width})" for name, width in summary[side]["blocks"].items())
-        click.echo(f"{side:12} {summary[side]['count']}: {blocks}")
+        echo(f"{side:12} {summary[side]['count']}: {blocks}")
 
 
 def _blocks(features: Any) -> dict[str, int]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
-from fmfkit.cli.common import existing, friendly, loader_option, pairs_of, readable
+from fmfkit.cli.common import existing, friendly, loader_option, pairs_of, readable, write_table
+from fmfkit.files import destination
 from fmfkit.recommend.recommender import Recommender
 
 
@@ -23,6 +22,6 @@ from fmfkit.recommend.recommender import Recommender
 @friendly
 def command(model: str, pairs: str, loader: str | None, out: str | None, interval: float | None) -> None:
     """Predict the pairs of PAIRS, a file with the columns of the queries' and targets' ids."""
-    text = Recommender.load(model).predict_table(pairs_of(pairs, loader), interval=interval).write_csv(out)
-    if out is None:
-        sys.stdout.write(str(text))
+    if out is not None:
+        destination(out)
+    write_table(Recommender.load(model).predict_table(pairs_of(pairs, loader), interval=interval), out)

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import click
 
-from fmfkit.cli.common import existing, friendly
+from fmfkit.cli.common import existing, friendly, write_table
+from fmfkit.cli.streams import echo, text
+from fmfkit.files import destination
 from fmfkit.recommend.recommender import Recommender
 
 
 @click.command()
 @click.argument("model", type=existing)
-@click.option("--query", "queries", multiple=True, help="Id of a query; may be given again. All queries if left out.")
+@click.option(
+    "--query", "queries", multiple=True, type=text, help="Id of a query; may be given again. All queries if left out."
+)
 @click.option("--new", type=existing, help="Table of attributes of queries that training has not seen, instead.")
 @click.option("-k", default=10, show_default=True, type=click.IntRange(1), help="How many targets.")
 @click.option("--seen", is_flag=True, help="Also what is in the training data.")
@@ -21,17 +25,19 @@ def command(
     model: str, queries: tuple[str, ...], new: str | None, k: int, seen: bool, out: str | None, as_json: bool
 ) -> None:
     """Show the best targets for some queries of MODEL."""
+    if out is not None:
+        destination(out)
     trained = Recommender.load(model)
     if new is not None:
         best = trained.recommend_new(new, k)
     else:
         best = trained.recommend(trained.parse_queries(queries) or None, k, seen=seen)
     if out is not None:
-        best.write_csv(out)
+        write_table(best, out)
     elif as_json:
-        click.echo(best.write_ndjson(), nl=False)
+        click.echo(best.write_ndjson().encode(), nl=False)
     else:
         for (query,), group in best.group_by("query", maintain_order=True):
-            click.echo(f"{query}")
+            echo(f"{query}")
             for row in group.iter_rows(named=True):
-                click.echo(f"  {row['rank']:>3}  {row['score']:8.4f}  {row['label']}  ({row['target']})")
+                echo(f"  {row['rank']:>3}  {row['score']:8.4f}  {row['label']}  ({row['target']})")

@@ -257,7 +257,7 @@ class Dataset:
 
 def _columns(once: Once) -> dict[str, Any]:
     """Return the arrays of a data set."""
-    arrays = {role: once.frame[column].to_numpy() if column else None for role, column in once.roles.items()}
+    arrays = {role: None if column is None else once.frame[column].to_numpy() for role, column in once.roles.items()}
     rating = arrays.pop("rating")
     return arrays | {"y": np.ones(once.frame.height) if rating is None else rating}
 

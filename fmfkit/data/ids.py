@@ -63,12 +63,15 @@ class Ids:
     def rows(self, given: Any, what: str = "ids") -> NDArray[np.int32]:
         """Return the row number of each id, -1 for those that are not known."""
         if self.objects is not None:
-            listed = [given] if isinstance(given, tuple | frozenset) else _listed(given)
-            numbers = [self.objects.get(_hashable(value, what), -1) for value in listed]
+            numbers = [self.objects.get(_hashable(value, what), -1) for value in self._several(given)]
             column = pl.Series("id", numbers, dtype=pl.Int64)
         else:
-            column = normal(given if isinstance(given, pl.Series) else pl.Series("id", _listed(given)), what)
+            column = normal(given if isinstance(given, pl.Series) else _column(given, what), what)
         return self.rows_of_values(column, what)
+
+    def _several(self, given: Any) -> Any:
+        """Return ids as something with a length; where ids are objects, a tuple or a set is one of them."""
+        return [given] if self.objects is not None and isinstance(given, tuple | frozenset) else _listed(given)
 
     def rows_of_values(self, column: pl.Series, what: str = "ids") -> NDArray[np.int32]:
         """Return the row number of each of ``values``, -1 for what is not among them."""
@@ -103,7 +106,7 @@ class Ids:
         """Return the row numbers of ids that must be known."""
         rows = self.rows(given, what)
         if (rows < 0).any():
-            listed = list(_listed(given))
+            listed = list(self._several(given))
             unknown = [listed[n] for n in np.flatnonzero(rows < 0)[:3]]
             raise DataError(
                 f"{what}: {int((rows < 0).sum())} ids are not known, such as {', '.join(map(repr, unknown))}"
@@ -195,6 +198,14 @@ def _listed(given: Any) -> Any:
     return given
 
 
+def _column(given: Any, what: str) -> pl.Series:
+    """Return ids as a column; refuse what cannot be one."""
+    try:
+        return pl.Series("id", _listed(given))
+    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError) as error:
+        raise DataError(f"{what}: expected ids of one kind, got {given!r:.80} ({str(error).splitlines()[0]})") from None
+
+
 def _numbers(column: pl.Series) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Return the number of each value, different ones being numbered as they come, and where each came first."""
     rows, first = number_keys(column.hash(1).to_numpy())
@@ -247,9 +258,11 @@ def normal(column: pl.Series, what: str) -> pl.Series:
     if column.null_count():
         raise DataError(f"{what}: {column.null_count()} of {len(column)} ids are missing")
     if column.dtype.is_integer():
-        if column.dtype == pl.UInt64 and (large := column.filter(column > 2**63 - 1)).len():
-            raise DataError(f"{what}: ids are numbers above 2^63 - 1, such as {large.to_list()[0]}; give them as text")
-        return column.cast(pl.Int64)
+        numbers = column.cast(pl.Int64, strict=False)
+        if numbers.null_count():
+            large = column.filter(numbers.is_null()).to_list()[0]
+            raise DataError(f"{what}: ids are numbers that take more than 64 bits, such as {large}; give them as text")
+        return numbers
     if column.dtype in (pl.Categorical, pl.Enum):
         return column.cast(pl.String)
     if column.dtype.is_float() and len(column):

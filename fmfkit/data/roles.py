@@ -30,12 +30,12 @@ def find_roles(frame: pl.DataFrame, given: Mapping[str, str | None]) -> dict[str
     """Return the column for each role: as named, else by a usual name, else by place."""
     require(frame, given, "pairs")
     roles: dict[str, str | None] = dict(given)
-    taken = {column for column in given.values() if column}
+    taken = {column for column in given.values() if column is not None}
     for role, usual in ROLES.items():
         if roles[role] is None:
             names = {column.lower(): column for column in frame.columns if column not in taken}
             roles[role] = next((names[name] for name in usual if name in names), None)
-        taken |= {column for column in (roles[role],) if column}
+        taken |= {column for column in (roles[role],) if column is not None}
     for role in ("query", "target"):
         free = [column for column in frame.columns if column not in taken]
         if roles[role] is None:
@@ -46,12 +46,21 @@ def find_roles(frame: pl.DataFrame, given: Mapping[str, str | None]) -> dict[str
     if roles["rating"] is None:
         numbers = [c for c in frame.columns if c not in taken and frame[c].dtype.is_numeric()]
         roles["rating"] = numbers[0] if numbers else None
+    _check_different(roles)
     return roles
+
+
+def _check_different(roles: Mapping[str, str | None]) -> None:
+    """Refuse a column that is for two things."""
+    named = [column for column in roles.values() if column is not None]
+    if twice := [column for column in named if named.count(column) > 1]:
+        told = " and the ".join(role for role, column in roles.items() if column == twice[0])
+        raise DataError(f"pairs: column {twice[0]!r} is given for the {told}; each needs a column of its own")
 
 
 def with_numbers(frame: pl.DataFrame, roles: Mapping[str, str | None]) -> pl.DataFrame:
     """Return the columns that have a role; ratings and weights must be finite numbers."""
-    frame = frame.select(column for column in roles.values() if column)
+    frame = frame.select(column for column in roles.values() if column is not None)
     for role in ("rating", "weight"):
         column = roles[role]
         if column is None:
@@ -135,12 +144,12 @@ def _merged(
 ) -> pl.DataFrame:
     """Return each pair once, with the mean of its ratings."""
     pair, made = [str(roles["query"]), str(roles["target"])], []
-    if rating := roles["rating"]:
+    if (rating := roles["rating"]) is not None:
         ratings = pl.col(rating)
         made.append(ratings.mean().clip(ratings.min(), ratings.max()))  # the mean of equal numbers is that number
-    if weight := roles["weight"]:
+    if (weight := roles["weight"]) is not None:
         made.append(of_weights(pl.col(weight)))
-    others = pl.exclude(*pair, *(name for name in (rating, weight) if name))
+    others = pl.exclude(*pair, *(name for name in (rating, weight) if name is not None))
     return frame.group_by(pair, maintain_order=True).agg(*made, others.last())
 
 

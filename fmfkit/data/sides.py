@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fmfkit.data.blocks import Block, Instances, Learnt, guess
 from fmfkit.data.ids import Ids, normal
-from fmfkit.data.tables import Source, read_table, require
+from fmfkit.data.tables import Source, as_words, attribute, read_table, require
 from fmfkit.errors import DataError
 
 INDICATOR = "indicator"
@@ -77,7 +77,8 @@ class Attributes:
         """Return what people read for each instance: the label, else the id."""
         if self.label is None:
             return self.ids.names
-        found = self.table[self.label].cast(pl.String)
+        column = attribute(self.table[self.label])
+        found = column.list.join(", ") if column.dtype == pl.List else as_words(column)
         shown = found.is_not_null() & (found != "")
         return found.zip_with(shown.fill_null(False), self.ids.names)
 

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from fmfkit.errors import DataError
+from fmfkit.sections import is_text
 
 Source = Any
 """A path, a frame of polars or pandas, an Arrow table, or a mapping of column names to arrays."""
@@ -48,6 +49,8 @@ def _read_file(path: Path) -> pl.DataFrame:
     kind = next((suffix for suffix in reversed(suffixes) if suffix not in (".gz", ".zst", ".zip")), "")
     if path.stat().st_size == 0:
         raise DataError(f"{path}: the file is empty")
+    if not is_text(str(path)):
+        raise DataError(f"{path!r}: its name is not text in this locale; rename it, or set LC_ALL=C.UTF-8")
     try:
         if kind in (".csv", ".tsv", ".txt"):
             return pl.read_csv(path, separator="," if kind == ".csv" else "\t", infer_schema_length=10_000)
@@ -55,11 +58,12 @@ def _read_file(path: Path) -> pl.DataFrame:
             return pl.read_parquet(path)
         if kind in (".arrow", ".feather", ".ipc"):
             return pl.read_ipc(path)
-    except pl.exceptions.ComputeError as error:
-        hint = "; is it text in another encoding than UTF-8?" if "utf-8" in str(error).lower() else ""
-        raise DataError(f"{path}: could not be read{hint} ({str(error).splitlines()[0]})") from None
     except pl.exceptions.NoDataError:
         raise DataError(f"{path}: the file has no rows") from None
+    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        hint = "; is it text in another encoding than UTF-8?" if "utf-8" in str(error).lower() else ""
+        first, _, _ = str(error).partition("\n")
+        raise DataError(f"{path}: could not be read{hint} ({first})") from None
     raise DataError(
         f"{path}: expected a file called .csv, .tsv, .parquet, .arrow or .feather (.gz too); others need a loader"
     )
@@ -79,18 +83,16 @@ def _from_columns(columns: Mapping[str, Any], name: str) -> pl.DataFrame:
 
 
 def _array(values: Any) -> Any:
-    """Return values as an array, flat if they are tuples or of several kinds."""
+    """Return values as an array, flat if they are tuples, lists or sets, or of several kinds."""
     if isinstance(values, list | tuple):
         kinds = set(map(type, values))
-        if len(kinds) > 1 or tuple in kinds:
-            flat = np.empty(len(values), object)
-            flat[:] = values
-            return flat
+        if len(kinds) > 1 or kinds & {tuple, *COLLECTIONS}:
+            return np.fromiter(values, object, len(values))
     return np.asarray(values)
 
 
 def _series(column: str, array: Any, name: str) -> pl.Series:
-    if array.dtype.kind != "O":
+    if array.dtype.kind not in "OUS":
         return pl.Series(column, array, nan_to_null=True)
     values = [None if _missing(value) else value for value in array.tolist()]
     kinds = {type(value) for value in values if value is not None}
@@ -101,13 +103,44 @@ def _series(column: str, array: Any, name: str) -> pl.Series:
         values = [None if value is None else float(value) for value in values]
     try:
         return pl.Series(column, values, dtype=pl.Object if tuple in kinds else None, strict=True)
-    except (TypeError, pl.exceptions.PolarsError) as error:
+    except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
         raise DataError(f"{name}: column {column!r} holds values that make no column ({error})") from None
 
 
 def _missing(value: Any) -> bool:
     """Tell whether a value stands for none: None, NaN, NaT or pandas' NA."""
     return value is None or type(value).__name__ == "NAType" or (isinstance(value, float) and value != value)
+
+
+COLLECTIONS = (list, set, frozenset)
+
+
+def attribute(column: pl.Series) -> pl.Series:
+    """Return a column that describes instances as blocks take it: objects as text, tuples, lists and sets as lists of
+    text."""
+    if column.dtype == pl.Object:
+        values = column.to_list()
+        known = [value for value in values if value is not None]
+        if known and all(isinstance(value, tuple | list | set | frozenset) for value in known):
+            lists = [
+                None if value is None else sorted(str(part) for part in value if part is not None) for value in values
+            ]
+            return pl.Series(column.name, lists, pl.List(pl.String))
+        return pl.Series(column.name, [None if value is None else str(value) for value in values], pl.String)
+    if isinstance(column.dtype, pl.List | pl.Array):
+        try:
+            return column.cast(pl.List(column.dtype.inner)).cast(pl.List(pl.String))
+        except pl.exceptions.PolarsError:
+            raise DataError(f"column {column.name!r} holds {column.dtype}, expected lists of text or numbers") from None
+    return column
+
+
+def as_words(column: pl.Series) -> pl.Series:
+    """Return a column as text."""
+    try:
+        return column.cast(pl.String)
+    except pl.exceptions.PolarsError:
+        raise DataError(f"column {column.name!r} holds {column.dtype}, which cannot be text") from None
 
 
 def require(frame: pl.DataFrame, columns: Mapping[str, str | None], name: str) -> None:
@@ -118,4 +151,4 @@ def require(frame: pl.DataFrame, columns: Mapping[str, str | None], name: str) -
         raise DataError(f"{name}: there is no column {wanted}; the columns are {frame.columns}")
 
 
-__all__ = ["Source", "read_table", "require"]
+__all__ = ["Source", "as_words", "attribute", "read_table", "require"]

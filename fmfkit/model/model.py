@@ -21,6 +21,7 @@ from fmfkit.model.answers import Explanation, Ranked, contributions
 from fmfkit.model.intervals import Observed, Uncertainty, half_width
 from fmfkit.model.parts import checked_parts, model_parts
 from fmfkit.problem.features import FeatureRows, rows_of
+from fmfkit.problem.inputs import check_format
 from fmfkit.problem.learnt import deviations
 from fmfkit.problem.problem import Problem
 from fmfkit.training.records import RoundRecord
@@ -158,14 +159,22 @@ class Model:
         offset and the other side's bias.
         """
         least = -1 if unknown else 0
-        i, j = np.broadcast_arrays(
-            _row_numbers("queries", queries, self.X.rows, least), _row_numbers("targets", targets, self.Z.rows, least)
-        )
+        i, j = self._pairs(queries, targets, least)
         if unknown and (i.min(initial=0) < 0 or j.min(initial=0) < 0):
             return self._score_with_unknown(i, j)
         rows, others = np.ascontiguousarray(i.ravel()), np.ascontiguousarray(j.ravel())
         score = scoring.pair_scores(rows, others, self._queries, self._targets, self.offset, self.state.threads)
         return score.reshape(i.shape)
+
+    def _pairs(self, queries: ArrayLike, targets: ArrayLike, least: int = 0) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return the row numbers of pairs, broadcast."""
+        i = _row_numbers("queries", queries, self.X.rows, least)
+        j = _row_numbers("targets", targets, self.Z.rows, least)
+        try:
+            i, j = np.broadcast_arrays(i, j)
+        except ValueError:
+            raise ValueError(f"queries and targets: their shapes {i.shape} and {j.shape} are no pairs") from None
+        return i, j
 
     def _score_with_unknown(self, i: NDArray[np.int32], j: NDArray[np.int32]) -> Reals:
         score, known = np.full(i.shape, self.offset, self.P.dtype), (i >= 0) & (j >= 0)
@@ -188,9 +197,7 @@ class Model:
         if self.state.strengths is None or self.observed is None:
             raise ValueError("interval: it needs strengths that were learnt; train without l2, or with LearntPenalty()")
         width = half_width(level)
-        i, j = np.broadcast_arrays(
-            _row_numbers("queries", queries, self.X.rows), _row_numbers("targets", targets, self.Z.rows)
-        )
+        i, j = self._pairs(queries, targets)
         deviation = self._uncertainty.deviation(i.ravel(), j.ravel(), noise=not self.loss.likelihood).reshape(i.shape)
         score, reach = self.score(i, j), (width * deviation).astype(self.P.dtype)
         return self.loss.link(score - reach), self.loss.link(score + reach)
@@ -358,8 +365,11 @@ def _rows_of(given: Any, rows: NDArray[np.int32], targets: int) -> Skip:
     matrix = given if given.format == "csr" else sp.csr_array(given)
     if len(rows) <= FEW_ROWS:
         parts = [np.unique(matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]]) for row in rows]
-        ptr = np.cumsum([0, *map(len, parts)], dtype=np.int64)
-        return Skip(ptr, np.concatenate([np.zeros(0, np.int32), *parts]).astype(np.int32, copy=False))
+        ptr, index = np.cumsum([0, *map(len, parts)], dtype=np.int64), np.concatenate([np.zeros(0, np.int32), *parts])
+        if index.size and (index.min() < 0 or index.max() >= targets):
+            raise ValueError(f"exclude: columns run from {index.min()} to {index.max()}, expected 0 to {targets - 1}")
+        return Skip(ptr, index.astype(np.int32, copy=False))
+    check_format(matrix, "exclude")
     some = sp.csr_array(matrix[rows], copy=True)
     some.sum_duplicates()
     return Skip.of(some)

@@ -1,14 +1,22 @@
-"""Finds the plugins that are installed, without importing them."""
+"""Finds the plugins that are installed, without importing them, and limits the time that importing may take."""
 
 from __future__ import annotations
 
 import importlib.metadata
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 
 import attrs
 
 GROUP = "fmfkit"
 """The group of entry points."""
+
+SECONDS = 30.0
+"""How long a plugin may take to be imported, unless FMFKIT_PLUGIN_SECONDS says otherwise."""
 
 
 @attrs.frozen
@@ -35,4 +43,26 @@ def find(group: str = GROUP) -> list[Found]:
     return [found[key] for key in sorted(found)]
 
 
-__all__ = ["GROUP", "Found", "find"]
+@contextmanager
+def limited(seconds: float) -> Iterator[None]:
+    """Raise a TimeoutError in what takes longer: again and again, should it be caught there.
+
+    Signals interrupt the main thread only: in others there is no limit.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def late(number: int, frame: FrameType | None) -> None:
+        raise TimeoutError(f"it took longer than {seconds:g} seconds, which FMFKIT_PLUGIN_SECONDS may raise")
+
+    handler = signal.signal(signal.SIGALRM, late)
+    left, every = signal.setitimer(signal.ITIMER_REAL, seconds, 0.1)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, left, every)
+        signal.signal(signal.SIGALRM, handler)
+
+
+__all__ = ["GROUP", "SECONDS", "Found", "find", "limited"]

@@ -1,7 +1,7 @@
 """Finds plugins, loads each on its own, and resolves names. One broken plugin never breaks the others.
 
 Environment variables: ``FMFKIT_BLOCK_PLUGINS`` names plugins to leave alone, with commas between;
-``FMFKIT_DISABLE_PLUGIN_AUTOLOAD=1`` leaves only the built-in one.
+``FMFKIT_DISABLE_PLUGIN_AUTOLOAD=1`` leaves only the built-in one; ``FMFKIT_PLUGIN_SECONDS`` is how long each may take.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ import pluggy
 from fmfkit.errors import PluginLoadError, UnknownNameError
 from fmfkit.interfaces import Loss, PartitionScheduler, Regularizer, Solver
 from fmfkit.plugins import builtin, hookspecs, names
-from fmfkit.plugins.discovery import Found, find
+from fmfkit.plugins.discovery import SECONDS, Found, find, limited
 from fmfkit.plugins.hookspecs import INTERFACE, OLDEST_INTERFACE, Spec
 
 BUILTIN = "builtin"
+LONGEST = 1e6
 Kind = Literal["loss", "regularizer", "scheduler", "solver", "metric", "block", "callback", "loader", "command"]
 KINDS: dict[Kind, tuple[str, type | None]] = {
     "loss": ("fmfkit_losses", Loss),
@@ -66,10 +67,11 @@ class Registry:
         self._register(Found(BUILTIN, "fmfkit", None, None), builtin)
         blocked = {name.strip() for name in environ.get("FMFKIT_BLOCK_PLUGINS", "").split(",")}
         if environ.get("FMFKIT_DISABLE_PLUGIN_AUTOLOAD", "") in ("", "0"):
+            seconds = _seconds(environ)
             for plugin in find() if found is None else found:
-                self._load(plugin, blocked)
+                self._load(plugin, blocked, seconds)
 
-    def _load(self, plugin: Found, blocked: set[str]) -> None:
+    def _load(self, plugin: Found, blocked: set[str], seconds: float) -> None:
         if plugin.name in self.plugins:
             taken = self.plugins[plugin.name]
             error = ValueError(f"the plugin name {plugin.name!r} is taken by {taken.distribution}")
@@ -78,7 +80,8 @@ class Registry:
             self._note(plugin, "blocked")
         else:
             try:
-                loaded = plugin.entry_point.load()
+                with limited(seconds):
+                    loaded = plugin.entry_point.load()
             except KeyboardInterrupt:
                 raise
             except BaseException as error:  # a plugin may even call sys.exit
@@ -234,6 +237,18 @@ class Registry:
                 if self.load(kind, name) is factory:
                     return name
         return None
+
+
+def _seconds(environ: Mapping[str, str]) -> float:
+    """Return how long a plugin may take to be imported."""
+    given = environ.get("FMFKIT_PLUGIN_SECONDS", "") or str(SECONDS)
+    try:
+        seconds = float(given)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds <= LONGEST:
+        raise ValueError(f"FMFKIT_PLUGIN_SECONDS: expected a number above 0, at most {LONGEST:g}, got {given!r}")
+    return seconds
 
 
 def _check_interface(loaded: Any) -> None:

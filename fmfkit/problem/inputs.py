@@ -57,6 +57,8 @@ def check_format(matrix: Matrix, name: str) -> None:
                 raise ValueError(
                     f"{name}: malformed sparse matrix: indices from {index.min()} to {index.max()} for a size of {size}"
                 )
+    if hasattr(matrix, "indptr") and (np.diff(matrix.indptr) < 0).any():  # scipy does not look where the last is -1
+        raise ValueError(f"{name}: malformed sparse matrix: its rows or columns end before they begin")
     if hasattr(matrix, "check_format"):
         try:
             matrix.check_format(full_check=True)
@@ -177,6 +179,7 @@ def check_range(what: str, index: NDArray[Any], size: int) -> None:
 __all__ = [
     "Blocks",
     "check_finite",
+    "check_format",
     "check_range",
     "feature_blocks",
     "indices",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import os
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -106,7 +107,7 @@ class Recommender:
         """Return queries' ids that are given as text in the kind that the model knows."""
         if self.encoder.queries.ids.values.dtype != pl.Int64 or self.encoder.queries.ids.objects is not None:
             return list(given)
-        if wrong := [value for value in given if not value.lstrip("-").isdigit()]:
+        if wrong := [value for value in given if not re.fullmatch("-?[0-9]{1,19}", value)]:
             raise ValueError(f"query: this model's ids are whole numbers, got {wrong[0]!r}")
         return [int(value) for value in given]
 
@@ -394,8 +395,11 @@ def _seen(section: file.Section, shape: tuple[int, int]) -> tuple[sp.csr_array, 
 def _columns(given: file.Section) -> dict[str, str | None]:
     """Return the columns of the table of pairs that a file names."""
     columns = {role: given.text_or_none(role) for role in given.about}
-    if columns.get("query") is None or columns.get("target") is None:
-        raise ValueError(f"columns: expected those of the queries and of the targets, got {columns}")
+    named = [name for name in columns.values() if name is not None]
+    if columns.get("query") is None or columns.get("target") is None or len({*named}) < len(named):
+        raise ValueError(
+            f"columns: expected those of the queries, the targets and others, all different, got {columns}"
+        )
     return columns
 
 

@@ -90,7 +90,13 @@ def test_ids_are_followed_by_new_ones():
 
 
 @pytest.mark.parametrize(
-    ("ids", "message"), [(np.array([2**63 + 1, 1], np.uint64), "above 2.63 - 1"), ([float("inf"), 1.0], "too large")]
+    ("ids", "message"),
+    [
+        (np.array([2**63 + 1, 1], np.uint64), "more than 64 bits, such as 9223372036854775809; give them as text"),
+        ([2**64, 1], "more than 64 bits"),
+        ([-(2**70), 1], "more than 64 bits"),
+        ([float("inf"), 1.0], "too large"),
+    ],
 )
 def test_ids_that_are_too_large_are_refused(ids, message):
     with pytest.raises(DataError, match=message):
@@ -121,3 +127,17 @@ def test_many_ids_are_looked_up_as_few_are():
     assert len(rows) > ids_module.FEW
     np.testing.assert_array_equal(rows, [*range(2999, -1, -2), -1])
     np.testing.assert_array_equal(ids.rows(wanted[:5]), rows[:5])
+
+
+@pytest.mark.parametrize("given", [["a", 1], {"a": 1}, [object(), 1], ["\ud800"], np.array([{}, 1], object)])
+def test_what_cannot_be_ids_is_told(given):
+    ids = Dataset.of({"user": [1, 2], "item": [1, 2]}).queries.ids
+    with pytest.raises(DataError, match="queries: "):
+        ids.known_rows(given, "queries")
+
+
+@pytest.mark.parametrize("given", [(), (9, 9), frozenset({9})], ids=repr)
+def test_a_lone_tuple_or_set_that_is_not_known_is_named(given):
+    ids = Dataset.of({"user": [(1, 2), (3, 4)], "item": [1, 2]}).queries.ids
+    with pytest.raises(DataError, match="queries: 1 ids are not known, such as"):
+        ids.known_rows(given, "queries")

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from bookshop import PAIRS, build
 
+from fmfkit.data import Dataset
 from fmfkit.errors import DataError
 
 
@@ -103,3 +104,16 @@ def test_columns_that_cannot_have_their_role_are_refused(what):
 def test_unknown_ways_to_settle_duplicates_are_refused():
     with pytest.raises(ValueError, match=r"duplicates: expected one of \['auto', .* 'count'\], got 'first'"):
         build(duplicates="first")
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"query": "user", "target": "user"}, "the query and the target"),
+        ({"query": "user", "rating": "user"}, "the query and the rating"),
+        ({"rating": "rating", "weight": "rating"}, "the rating and the weight"),
+    ],
+)
+def test_a_column_for_two_things_is_refused(given, told):
+    with pytest.raises(DataError, match=f"is given for {told}; each needs a column of its own"):
+        Dataset.of({"user": [1, 2], "item": [1, 2], "rating": [1.0, 2.0]}, **given)

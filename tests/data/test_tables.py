@@ -1,11 +1,14 @@
 """Tables come from files, frames and mappings; what is no table is refused."""
 
+import gzip
+
 import numpy as np
 import polars as pl
 import pytest
 from bookshop import PAIRS
 
 from fmfkit.data import (
+    Dataset,
     read_table,
 )
 from fmfkit.errors import DataError
@@ -78,3 +81,20 @@ def test_other_objects_and_missing_files_are_refused(tmp_path):
         read_table(42, "pairs")
     with pytest.raises(FileNotFoundError, match="there is no such file"):
         read_table(tmp_path / "nowhere.csv")
+
+
+@pytest.mark.parametrize("values", [["a", "\ud800"], np.array(["a", "\ud800"])])
+def test_half_a_character_is_no_text(values):
+    with pytest.raises(DataError, match="column 'user' holds values that make no column"):
+        Dataset.of({"user": values, "item": [1, 2]})
+
+
+def test_a_damaged_archive_is_told(tmp_path):
+    (tmp_path / "pairs.csv.gz").write_bytes(gzip.compress(b"user,item,rating\n1,2,3\n" * 50)[:-20])
+    with pytest.raises(DataError, match=r"pairs\.csv\.gz: could not be read"):
+        Dataset.of(tmp_path / "pairs.csv.gz")
+
+
+def test_a_column_may_have_no_name(tmp_path):
+    (tmp_path / "pairs.csv").write_text(",item,rating\n1,2,3\n2,3,4\n")
+    assert Dataset.of(tmp_path / "pairs.csv").columns["query"] == ""

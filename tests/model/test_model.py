@@ -178,3 +178,19 @@ def test_a_model_is_printed_in_a_line():
     assert "\n" not in repr(model)
     assert repr(model).startswith("<Model rank 3, 300 queries x 200 targets, 307 + 205 features, Square(), 1 rounds")
     assert len(str(model)) < 200
+
+
+def test_row_numbers_that_are_no_pairs_are_told():
+    model = fit(Case().build(), rounds=1)
+    with pytest.raises(ValueError, match=r"queries and targets: their shapes \(2,\) and \(3,\) are no pairs"):
+        model.score([0, 1], [0, 1, 2])
+
+
+@pytest.mark.parametrize("rows", [3, 100])
+@pytest.mark.parametrize("column", [-1, 7, 2**31 - 1])
+def test_columns_of_what_to_exclude_must_be_targets(rows, column):
+    model = fit(Case(queries=rows, targets=7, pairs=21).build(), rounds=1)
+    exclude = sp.csr_array(np.ones((rows, 7)))
+    exclude.indices[0] = column
+    with pytest.raises(ValueError, match="exclude: "):
+        model.recommend(k=2, exclude=exclude)

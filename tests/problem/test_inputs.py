@@ -86,3 +86,11 @@ def test_every_index_dtype_and_every_sparse_format_will_do():
         assert build(queries=np.array([0, 0, 1], dtype)).pairs == 3
     for kind in ("csr", "csc", "coo", "lil", "dok", "bsr"):
         assert Problem.from_scipy(Y.asformat(kind), rank=1).pairs == 3
+
+
+@pytest.mark.parametrize("last", [-1, 0, 1])
+def test_rows_that_end_before_they_begin_are_refused(last):
+    X = sp.csr_array(np.ones((2, 2)))
+    X.indptr[-1] = last  # -1 passes all of scipy's checks
+    with pytest.raises(ValueError, match="X: malformed sparse matrix: its rows or columns end before they begin"):
+        build(X=X)

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from attrs import validators
 
 from fmfkit.arguments import not_negative
-from fmfkit.data.tables import require
+from fmfkit.data.tables import attribute, require
 
 Normalise = Literal["none", "rows", "root"]
 
@@ -41,7 +41,7 @@ class Instances:
     def column(self, name: str, block: Block) -> pl.Series:
         """Return a column that a block needs."""
         require(self.table, {f"block {block.title!r}": name}, "table")
-        return self.table[name]
+        return attribute(self.table[name])
 
 
 @attrs.frozen(kw_only=True)

@@ -9,14 +9,15 @@ import polars as pl
 from fmfkit.data.blocks.base import Block
 from fmfkit.data.blocks.numbers import Numeric
 from fmfkit.data.blocks.tokens import Categorical, Tags
+from fmfkit.data.tables import attribute
 
 
 def guess(table: pl.DataFrame, skip: Sequence[str]) -> tuple[list[Block], dict[str, str]]:
     """Return blocks for the columns of a table, by what they look like, and why others are left out, by column.
 
-    Text with "|" in a fifth of the rows: tags. Other text: categories, if values repeat; text that hardly repeats
-    (titles) is left out. Tags and categories are kept from three instances on. Numbers: ten bins, or categories where
-    there are at most 30 different ones.
+    Lists, and text with "|" in a fifth of the rows: tags. Other text: categories, if values repeat; text that hardly
+    repeats (titles) is left out. Tags and categories are kept from three instances on. Numbers: ten bins, or categories
+    where there are at most 30 different ones.
     """
     blocks: list[Block] = []
     left_out: dict[str, str] = {}
@@ -31,7 +32,15 @@ def guess(table: pl.DataFrame, skip: Sequence[str]) -> tuple[list[Block], dict[s
 
 def _block(column: str, given: pl.Series) -> Block | str:
     """Return the block of a column, or why there is none."""
-    series = given.drop_nulls()
+    inner = given.dtype.inner if isinstance(given.dtype, pl.List | pl.Array) else given.dtype
+    if inner.is_nested():
+        return f"neither text nor numbers ({given.dtype})"
+    series = attribute(given).drop_nulls()
+    if series.dtype == pl.List:
+        tags = series.explode().drop_nulls()
+        if not len(tags):
+            return "empty"
+        return Tags(column, at_least=3) if tags.n_unique() <= 0.7 * len(tags) else "lists that hardly repeat"
     series = series.drop_nans() if series.dtype.is_float() else series
     different, rows = series.n_unique(), len(series)
     if not rows or different < 2:

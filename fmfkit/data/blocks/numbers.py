@@ -74,6 +74,8 @@ class Numeric(OfOneColumn, Block):
                 f"block {self.title!r}: column {self.column!r} holds text, where it wants numbers; "
                 f"is it Categorical({self.column!r})?"
             )
+        if not (series.dtype.is_numeric() or series.dtype.is_temporal() or series.dtype in (pl.Boolean, pl.Null)):
+            raise DataError(f"block {self.title!r}: column {self.column!r} holds {series.dtype}, expected numbers")
         values = series.cast(pl.Float64).fill_null(np.nan).to_numpy().astype(np.float64)
         return np.where(np.isinf(values), np.nan, values)
 

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from attrs import validators
 
 from fmfkit.data.blocks.base import Block, Instances, Learnt, OfOneColumn, sparse_rows
+from fmfkit.data.tables import as_words
 
 
 @attrs.frozen(kw_only=True)
@@ -45,14 +46,20 @@ class TokenBlock(Block):
 
 
 def words(column: pl.Series) -> pl.DataFrame:
-    """Return ``row`` and the column as text, without missing and empty values; whole numbers without a fraction."""
+    """Return ``row`` and the column as text, without missing and empty values; whole numbers without a fraction.
+
+    Of a column of lists, each value has a row of its own.
+    """
     if column.dtype.is_float():  # NaN, and whole numbers that stand beside missing ones
         column = column.fill_nan(None)
         known = column.drop_nulls()
         if len(known) and (known.is_finite() & (known == known.round()) & (known.abs() < 2**53)).all():
             column = column.cast(pl.Int64)
     places = pl.int_range(len(column), dtype=pl.Int64, eager=True)
-    frame = pl.DataFrame({"row": places, "token": column.cast(pl.String)})
+    if column.dtype == pl.List:
+        frame = pl.DataFrame({"row": places, "token": column}).explode("token")
+    else:
+        frame = pl.DataFrame({"row": places, "token": as_words(column)})
     return frame.filter(pl.col("token").is_not_null() & (pl.col("token").str.strip_chars() != ""))
 
 
@@ -70,15 +77,17 @@ class Categorical(OfOneColumn, TokenBlock):
 
 @attrs.frozen
 class Tags(Categorical):
-    """Several values per instance in one text, with a separator between: genres, tags."""
+    """Several values per instance, in one text with a separator between, or in a list: genres, tags."""
 
     kind: ClassVar[str] = "tags"
     separator: str = attrs.field(default="|", validator=[validators.instance_of(str), validators.min_len(1)])
 
     def tokens(self, given: Instances) -> pl.DataFrame:
         """Return the parts."""
-        found = words(given.column(self.column, self))
-        parts = found.with_columns(pl.col("token").str.split(self.separator)).explode("token")
+        column = given.column(self.column, self)
+        parts = words(column)
+        if column.dtype != pl.List:
+            parts = parts.with_columns(pl.col("token").str.split(self.separator)).explode("token")
         return parts.with_columns(pl.col("token").str.strip_chars()).filter(pl.col("token") != "")
 
 

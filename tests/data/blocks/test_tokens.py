@@ -1,5 +1,7 @@
 """Blocks of words: categories, tags, text, taxonomies."""
 
+import uuid
+
 import numpy as np
 import polars as pl
 import pytest
@@ -7,11 +9,15 @@ from bookshop import BOOKS, dense, instances
 
 from fmfkit.data import (
     Categorical,
+    Dataset,
+    Numeric,
+    SideTable,
     Tags,
     Taxonomy,
     Text,
     read_table,
 )
+from fmfkit.errors import DataError
 
 
 def test_tags_become_a_feature_each_and_missing_ones_none():
@@ -53,3 +59,55 @@ def test_new_words_come_after_those_that_were_known():
     learnt, _ = dense(Tags("genres"), BOOKS)
     more = learnt.block.learn_more(learnt, instances({"genres": ["war|novel", "art"]}))
     assert more.features == ("classic", "novel", "sea", "art", "war")
+
+
+LISTED = {
+    "lists": [["b", "a"], ["a"], [], ["b", None]],
+    "tuples": [("b", "a"), ("a",), (), ("b",)],
+    "sets": [{"b", "a"}, {"a"}, set(), {"b"}],
+    "text": ["b|a", "a", None, "b"],
+}
+
+
+@pytest.mark.parametrize("kind", LISTED)
+def test_tags_may_be_lists_tuples_or_sets(kind):
+    data = Dataset.of(
+        {"user": [1, 2, 3, 4], "item": [1, 2, 3, 4], "rating": [1.0, 2.0, 3.0, 4.0]},
+        targets=SideTable({"item": [1, 2, 3, 4], "genres": LISTED[kind]}, blocks=[Tags("genres")]),
+    )
+    (learnt,) = data.targets.learnt
+    assert learnt.features == ("a", "b")
+    assert learnt.matrix(data.targets.instances).toarray().tolist() == [[1, 1], [1, 0], [0, 0], [0, 1]]
+
+
+def test_numbers_in_lists_are_tags_too():
+    frame = pl.DataFrame({"book": [1, 2], "shelves": [[1, 2], [2]]})
+    learnt = Tags("shelves").learn(instances(frame))
+    assert learnt.features == ("1", "2")
+
+
+@pytest.mark.parametrize("block", [Tags, Categorical, Text, lambda column: Taxonomy([column])])
+def test_objects_are_categories_by_their_text(block):
+    values = [uuid.UUID(int=1), uuid.UUID(int=2), None, uuid.UUID(int=1)]
+    table = {"item": [1, 2, 3, 4], "maker": values}
+    data = Dataset.of(
+        {"user": [1, 2, 3, 4], "item": [1, 2, 3, 4], "rating": [1.0, 2.0, 3.0, 4.0]},
+        targets=SideTable(table, blocks=[block("maker")], label="maker"),
+    )
+    assert len(data.targets.learnt[0].features) >= 2
+    assert data.targets.labels().to_list() == [str(values[0]), str(values[1]), "3", str(values[3])]
+
+
+@pytest.mark.parametrize(
+    ("block", "values", "told"),
+    [
+        (Tags("x"), [[["a"]], [["b"]]], r"holds List\(List\(String\)\), expected lists of text or numbers"),
+        (Categorical("x"), [b"\xff", b"\xfe"], "holds Binary, which cannot be text"),
+        (Numeric("x"), [["a"], ["b"]], r"holds List\(String\), expected numbers"),
+        (Numeric("x"), [{"a": 1}, {"a": 2}], "expected numbers"),
+        (Numeric("x"), [b"a", b"b"], "holds Binary, expected numbers"),
+    ],
+)
+def test_columns_that_a_block_cannot_take_are_told(block, values, told):
+    with pytest.raises(DataError, match=told):
+        block.learn(instances(pl.DataFrame({"id": [1, 2], "x": values})))

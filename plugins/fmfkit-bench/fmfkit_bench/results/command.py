@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 from fmfkit_bench.results import pages, sections
+
+from fmfkit.files import replacing
 
 
 @click.command("results")
@@ -19,7 +19,8 @@ def command(files: tuple[str, ...], out: str) -> None:
         read = [sections.read(file) for file in files]
     except ValueError as error:
         raise click.ClickException(str(error)) from error
-    Path(out).write_text(pages.markdown(read), encoding="utf-8")
+    with replacing(out) as file:
+        file.write(pages.markdown(read).encode())
     click.echo(out)
 
 

@@ -10,6 +10,8 @@ import click
 from fmfkit_bench.results import drawing, pages, sections
 from fmfkit_bench.results.sections import Cell, Results, Section
 
+from fmfkit.files import replacing
+
 
 @attrs.define
 class Report:
@@ -60,7 +62,8 @@ def write_folder(results: Results, folder: Path) -> Path:
                 drawing.draw(figure, folder)
     sections.write(results, folder / "results.json")
     page = folder / "report.html"
-    page.write_text(pages.page(results, folder if drawn else None), encoding="utf-8")
+    with replacing(page) as file:
+        file.write(pages.page(results, folder if drawn else None).encode())
     return page
 
 

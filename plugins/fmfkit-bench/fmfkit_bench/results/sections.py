@@ -14,6 +14,7 @@ import attrs
 import cattrs
 
 import fmfkit
+from fmfkit.files import replacing
 
 Cell = str | int | float | bool | None
 
@@ -125,7 +126,8 @@ _converter.register_structure_hook(Cell, lambda value, _: value)  # JSON has the
 
 def write(results: Results, path: str | os.PathLike[str]) -> None:
     """Write results as JSON."""
-    Path(path).write_text(json.dumps(_converter.unstructure(results), indent=1) + "\n", encoding="utf-8")
+    with replacing(path) as file:
+        file.write((json.dumps(_converter.unstructure(results), indent=1) + "\n").encode())
 
 
 def read(path: str | os.PathLike[str]) -> Results:
