@@ -30,8 +30,8 @@ from fmfkit.recommend import plotting
 from fmfkit.recommend.baselines import Comparison, Known, compare
 from fmfkit.recommend.blocks import origin, restored_class
 from fmfkit.recommend.evaluation import AnyMetric, Judged, Metric, evaluate, metric_of
+from fmfkit.recommend.parts import check_encoder, columns_of, seen_pairs
 from fmfkit.recommend.settings import Settings
-from fmfkit.sections import check_ascending, check_rows
 
 
 @attrs.frozen(eq=False, repr=False, kw_only=True)
@@ -344,10 +344,10 @@ class Recommender:
                 for name in ("queries", "targets")
             )
             encoder = Encoder(queries, targets, section.flag("history"))
-            _check_encoder(encoder, model)
+            check_encoder(encoder, model)
             remembered = {name: v for name, v in section.part("settings").about.items() if name != "loss"}
             settings, lost = Settings.from_json(remembered, str(path))
-            seen, weight = _seen(section, (model.X.rows, model.Z.rows))
+            seen, weight = seen_pairs(section, (model.X.rows, model.Z.rows))
             return cls(
                 model=model,
                 encoder=encoder,
@@ -358,49 +358,10 @@ class Recommender:
                     for value in section.items("validation")
                 ),
                 metric=section.text_or_none("metric"),
-                columns=_columns(section.part("columns")),
+                columns=columns_of(section.part("columns")),
                 settings=settings.replace(loss=model.loss),
                 lost=lost,
             )
-
-
-def _check_encoder(encoder: Encoder, model: Model) -> None:
-    """Refuse ids and feature blocks that are not those of the model's rows and columns."""
-    for name, widths, ids, features in (
-        ("queries", encoder.queries.widths(), encoder.queries.ids, model.X),
-        ("targets", encoder.targets.widths(), encoder.targets.ids, model.Z),
-    ):
-        if name == "queries" and encoder.history:
-            widths[HISTORY] = len(encoder.targets.ids)
-        held = {block: part.stop - part.start for block, part in features.blocks.items()}
-        if len(ids) != features.rows or list(widths.items()) != list(held.items()):
-            raise ValueError(f"{name}: {len(ids)} ids, features {widths}; the model has {features.rows} rows, {held}")
-    if not model.history:
-        raise ValueError("history: it is empty")
-
-
-def _seen(section: file.Section, shape: tuple[int, int]) -> tuple[sp.csr_array, NDArray[Any] | None]:
-    """Return the training pairs that a file holds, and their weights."""
-    ptr = section.array("seen.ptr", np.int64, (shape[0] + 1,))
-    index = section.array("seen.index", np.int32, (-1,))
-    y = section.array("seen.y", np.float32, index.shape)
-    check_rows("seen", ptr, index, shape[1])
-    check_ascending("seen", ptr, index, ptr)
-    weight = section.array("seen.weight", np.float64, index.shape) if "seen.weight" in section.arrays else None
-    if weight is not None and weight.min(initial=0) < 0:
-        raise ValueError("seen.weight: a weight is negative")
-    return sp.csr_array((y, index, ptr), shape=shape), weight
-
-
-def _columns(given: file.Section) -> dict[str, str | None]:
-    """Return the columns of the table of pairs that a file names."""
-    columns = {role: given.text_or_none(role) for role in given.about}
-    named = [name for name in columns.values() if name is not None]
-    if columns.get("query") is None or columns.get("target") is None or len({*named}) < len(named):
-        raise ValueError(
-            f"columns: expected those of the queries, the targets and others, all different, got {columns}"
-        )
-    return columns
 
 
 def _bare(side: SideEncoder) -> Attributes:
