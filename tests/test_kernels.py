@@ -115,7 +115,9 @@ def test_threads_change_no_bit():
     problem = large()
     results = []
     for threads in (1, 2, 4):
-        state, side, *_ = sides_of(problem, threads=threads)
+        state = State.initial(problem, seed=0, scale=0.5)
+        side, other = kernels.sides(problem, threads)
+        side.rescore(side.embed(state.P), other.embed(state.Q))
         G, A = side.sums(0)
         shown = side.by_feature(G)
         moves = side.own_steps(state.P, G, A, 0)

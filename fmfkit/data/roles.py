@@ -61,6 +61,9 @@ def _check_different(roles: Mapping[str, str | None]) -> None:
 def with_numbers(frame: pl.DataFrame, roles: Mapping[str, str | None]) -> pl.DataFrame:
     """Return the columns that have a role; ratings and weights must be finite numbers."""
     frame = frame.select(column for column in roles.values() if column is not None)
+    time = roles["time"]
+    if time is not None and str(frame[time].dtype).endswith("128"):
+        raise DataError(f"pairs: column {time!r}, the time, holds {frame[time].dtype}, expected at most 64 bits")
     for role in ("rating", "weight"):
         column = roles[role]
         if column is None:

@@ -1,6 +1,7 @@
 """Columns of pairs are found by name or place; ratings are numbers; pairs occur once."""
 
 import numpy as np
+import polars as pl
 import pytest
 from bookshop import PAIRS, build
 
@@ -117,3 +118,9 @@ def test_unknown_ways_to_settle_duplicates_are_refused():
 def test_a_column_for_two_things_is_refused(given, told):
     with pytest.raises(DataError, match=f"is given for {told}; each needs a column of its own"):
         Dataset.of({"user": [1, 2], "item": [1, 2], "rating": [1.0, 2.0]}, **given)
+
+
+def test_times_of_more_than_64_bits_are_refused():
+    frame = pl.DataFrame({"user": [1], "book": [2], "time": pl.Series([2**70], dtype=pl.Int128)})
+    with pytest.raises(DataError, match="column 'time', the time, holds Int128, expected at most 64 bits"):
+        Dataset.of(frame)
