@@ -13,7 +13,7 @@ import attrs
 from fmfkit.training.callbacks import Checkpoint
 from fmfkit.training.events import INTERRUPTED, RoundEvent
 
-SIGNALS = (signals.SIGINT, signals.SIGTERM, signals.SIGHUP)
+SIGNALS = tuple(getattr(signals, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signals, name))
 
 
 @attrs.define(eq=False)

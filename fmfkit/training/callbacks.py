@@ -215,8 +215,10 @@ class KeepBest:
         """Return the model of the best round."""
         if self._kept is None:
             raise ValueError("restore: no round was measured")
-        kept = {name: getattr(self._kept, name) for name in ("P", "Q", "round", "turns", "spent", "record")}
-        state = attrs.evolve(model.state, **kept)
+        names = ("P", "Q", "round", "turns", "spent", "record", "strengths", "loss")
+        state = attrs.evolve(model.state, **{name: getattr(self._kept, name) for name in names})
+        if state.loss is not None:
+            problem = problem.with_loss(state.loss)
         return Model.of(problem, state, model.history[: self.best.place + 1], model.stopped)
 
 

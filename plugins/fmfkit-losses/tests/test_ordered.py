@@ -202,3 +202,14 @@ def test_cut_points_go_on_from_a_checkpoint_as_if_nothing_had_happened(tmp_path,
     assert model.loss == whole.loss != loss
     np.testing.assert_array_equal(model.P, whole.P)
     assert [record.objective for record in model.history] == [record.objective for record in whole.history]
+
+
+@BOTH
+def test_a_model_of_the_best_round_has_the_cut_points_of_that_round(loss):
+    i, j, y = planted(pairs=3000)
+    trained = FMF(rank=2, loss=loss, l2=0.1, rounds=8).fit(
+        Dataset.of({"user": i, "item": j, "rating": y}), validate=0.2
+    )
+    assert trained.model.loss == trained.model.state.loss
+    widths = np.diff(trained.model.loss.cuts)
+    assert widths[1] > 2 * widths[0]  # not those of the first guess
