@@ -46,14 +46,22 @@ def prepare() -> None:
 
 @contextmanager
 def printing() -> Iterator[None]:
-    """Print everything before it ends; where nobody reads on, end without a word, as other programs do."""
+    """Print everything before it ends; where nobody reads on, end without a word, as other programs do.
+
+    What ends it for another reason, such as a signal, says how.
+    """
     try:
         yield
     except BrokenPipeError:
         _forget()
         raise SystemExit(PIPE_CLOSED) from None
-    finally:
-        _flush()
+    except BaseException:
+        try:
+            sys.stdout.flush()
+        except OSError:
+            _forget()
+        raise
+    _flush()
 
 
 def _flush() -> None:

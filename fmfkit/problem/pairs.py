@@ -99,7 +99,6 @@ class Given:
     def grouped(self, shape: tuple[int, int], duplicates: Duplicates) -> tuple[Pairs, Pairs]:
         """Return the pairs by query and by target."""
         Y = self._by_query("y", self.y, shape, duplicates)
-        _check_moderate(Y.data)
         W = None if self.weight is None else self._by_query("weight", self.weight, shape, duplicates)
         return _pairs(Y, W, shape[0]), _pairs(Y.tocsc(), None if W is None else W.tocsc(), shape[1])
 
@@ -119,16 +118,6 @@ class Given:
         return (
             f"y: {surplus} observations repeat a pair, such as query {self.query[first]} with target "
             f"{self.target[first]}; remove them, or pass duplicates='sum'"
-        )
-
-
-def _check_moderate(y: Reals) -> None:
-    """Refuse y whose squares, summed, leave the numbers of its precision: no loss could be made of them."""
-    most = float(np.sqrt(np.finfo(y.dtype).max)) / 1000
-    if y.size and (large := float(np.abs(y).max())) > most:
-        raise ValueError(
-            f"y: values go up to {large:.3g}; {y.dtype} can be trained with up to {most:.0e}: divide y by a constant, "
-            "or use dtype='float64'"
         )
 
 

@@ -38,14 +38,6 @@ def test_duplicates_are_refused_or_summed_with_their_weights():
     np.testing.assert_array_equal(problem.query.pairs.weight, [1.5, 1])
 
 
-@pytest.mark.parametrize(("dtype", "large"), [("float32", 1e30), ("float32", -1e19), ("float64", 1e160)])
-def test_y_whose_squares_overflow_is_named(dtype, large):
-    pairs = {"queries": [0, 1], "targets": [0, 1], "rank": 1, "dtype": dtype}
-    with pytest.raises(ValueError, match=r"y: values go up to 1e\+\d+; float\d\d can be trained with up to"):
-        Problem.from_coo(**pairs, y=[1.0, large])
-    assert Problem.from_coo(**pairs, y=[1.0, 1e16]).rank == 1
-
-
 def test_duplicates_whose_sum_overflows_are_refused():
     twice = {"queries": [0, 0], "targets": [0, 0], "rank": 1, "duplicates": "sum"}
     with pytest.raises(ValueError, match="y: 1 of 1 values"):

@@ -101,7 +101,6 @@ FORGED = {
     "no settings": lambda sections: sections["recommender"].about.pop("settings"),
     "no queries": lambda sections: sections.pop("queries"),
     "no model": lambda sections: sections.pop("model"),
-    "no history of rounds": put("model/history", []),
     "ids of no kind": put("queries/ids", "colour"),
     "ids of a kind that is none": put("queries/ids", ["str"]),
     "ids of another kind": put("targets/ids", "date"),
