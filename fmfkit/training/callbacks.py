@@ -212,11 +212,11 @@ class KeepBest:
         self._kept.check_against(event.problem)
 
     def restore(self, problem: Problem, model: Model) -> Model:
-        """Return the model of the best round."""
+        """Return the model of the best round, with what strengths and loss have learnt by the end."""
         if self._kept is None:
             raise ValueError("restore: no round was measured")
-        names = ("P", "Q", "round", "turns", "spent", "record", "strengths", "loss")
-        state = attrs.evolve(model.state, **{name: getattr(self._kept, name) for name in names})
+        kept = {name: getattr(self._kept, name) for name in ("P", "Q", "round", "turns", "spent", "record")}
+        state = attrs.evolve(model.state, **kept)
         if state.loss is not None:
             problem = problem.with_loss(state.loss)
         return Model.of(problem, state, model.history[: self.best.place + 1], model.stopped)

@@ -205,7 +205,7 @@ def test_cut_points_go_on_from_a_checkpoint_as_if_nothing_had_happened(tmp_path,
 
 
 @BOTH
-def test_a_model_of_the_best_round_has_the_cut_points_of_that_round(loss):
+def test_a_model_of_the_best_round_has_the_cut_points_that_were_learnt(loss):
     i, j, y = planted(pairs=3000)
     trained = FMF(rank=2, loss=loss, l2=0.1, rounds=8).fit(
         Dataset.of({"user": i, "item": j, "rating": y}), validate=0.2
