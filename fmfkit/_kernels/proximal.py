@@ -21,7 +21,7 @@ from fmfkit._kernels.scoring import embed, penalty
 from fmfkit._kernels.side import Given, SideUpdate
 from fmfkit._kernels.structs import stride
 from fmfkit.arguments import check_batch, frozen
-from fmfkit.interfaces import Partition, RowRegularizer
+from fmfkit.interfaces import Partition
 from fmfkit.problem.features import SCALE_ROWS, Features
 from fmfkit.problem.problem import Problem
 from fmfkit.problem.strengths import Part, Side
@@ -195,7 +195,7 @@ class ProximalUpdate(SideUpdate):
         x = np.ascontiguousarray(arrays["slope"][:, self._slots[columns]])
         y = arrays["curvature"] * self.problem.dtype.type(share)
         w = frozen(np.ascontiguousarray(W[:, columns]))
-        if isinstance(regularizer, RowRegularizer):
+        if part.by_row:
             change = regularizer.T(frozen(x), frozen(y), w, frozen(part.strength))
         else:
             change = regularizer.T(

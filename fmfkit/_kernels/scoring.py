@@ -27,7 +27,6 @@ from fmfkit._kernels.components import LossForm, PenaltyForm, is_elastic_net, ra
 from fmfkit._kernels.library import kernels, team
 from fmfkit._kernels.structs import features_fields, longest_chunk, new_embedding, pairs_fields
 from fmfkit.arguments import check_batch, frozen
-from fmfkit.interfaces import RowRegularizer
 from fmfkit.problem.features import FeatureRows
 from fmfkit.problem.pairs import Pairs, chunks
 from fmfkit.problem.problem import Problem
@@ -169,7 +168,7 @@ def pair_scores(
 
 def penalty(part: Part, W: Reals, threads: int) -> float:
     """Return the penalty of one part of a side's parameters."""
-    if isinstance(part.regularizer, RowRegularizer):
+    if part.by_row:
         w = frozen(np.ascontiguousarray(W[:, part.columns]))
         rows = part.regularizer.penalty(w, frozen(part.strength))
         return float(np.sum(check_batch(part.regularizer, "penalty", rows, (len(w),)), dtype=np.float64))

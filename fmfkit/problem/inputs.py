@@ -106,15 +106,19 @@ def largest_sum(dtype: np.dtype[Any]) -> float:
     return 1e-6 * float(np.finfo(dtype).max)
 
 
+def scaling_advice(dtype: np.dtype[Any]) -> str:
+    """Return what to do about values that are too large for a precision."""
+    return "scale them down" if dtype == np.float64 else "scale them down, or use dtype='float64'"
+
+
 def check_squares(name: str, values: Reals) -> None:
     """Refuse values whose squares are too large."""
     most = float(np.sqrt(largest_sum(values.dtype)))
     if values.size and float(np.abs(values).max()) > most:
         place = int(np.argmax(np.abs(values)))
-        advice = "scale them down" if values.dtype == np.float64 else "scale them down, or use dtype='float64'"
         raise ValueError(
             f"{name}: values such as {float(values[place]):g} are too large for {values.dtype}, expected at most "
-            f"{most:.3g}; {advice}"
+            f"{most:.3g}; {scaling_advice(values.dtype)}"
         )
 
 

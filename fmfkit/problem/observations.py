@@ -11,7 +11,16 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from fmfkit.problem.features import Features, lay_out
-from fmfkit.problem.inputs import check_range, feature_blocks, largest_sum, precision, side_size, sparse_pairs, weights
+from fmfkit.problem.inputs import (
+    check_range,
+    feature_blocks,
+    largest_sum,
+    precision,
+    scaling_advice,
+    side_size,
+    sparse_pairs,
+    weights,
+)
 from fmfkit.problem.pairs import Duplicates, Given, Pairs, weighed
 from fmfkit.problem.strengths import observed
 from fmfkit.typing import Matrix, SideName
@@ -151,7 +160,7 @@ class Observations:
 def check_sizes(data: Observations) -> None:
     """Refuse y, weights and features whose squares the precision cannot add up."""
     pairs, most = data.by_query, largest_sum(data.dtype)
-    advice = "scale them down" if data.dtype == np.float64 else "scale them down, or use dtype='float64'"
+    advice = scaling_advice(data.dtype)
     heavy = "" if pairs.weight is None else f", with weights of up to {float(pairs.weight.max(initial=0)):g},"
     with np.errstate(over="ignore"):
         squares = np.square(pairs.y, dtype=np.float64)

@@ -12,7 +12,7 @@ from fmfkit._kernels import cells, scoring
 from fmfkit._kernels.library import resolve_threads
 from fmfkit.arguments import frozen, whole
 from fmfkit.errors import DivergedError, IncompatibleError, PluginContractError
-from fmfkit.interfaces import Loss, Regularizer, RowRegularizer, Solver
+from fmfkit.interfaces import Loss, Regularizer, Solver
 from fmfkit.model.model import Model
 from fmfkit.plugins.registry import resolve, resolve_callbacks
 from fmfkit.problem.inputs import largest_sum
@@ -231,8 +231,7 @@ def _initial_state(problem: Problem, init: State | Model | float | None, seed: i
 
 
 def _row_regularizer(problem: Problem) -> Regularizer:
-    regularizers = (part.regularizer for side in problem.sides for part in side.parts)
-    return next(one for one in regularizers if isinstance(one, RowRegularizer))
+    return next(part.regularizer for side in problem.sides for part in side.parts if part.by_row)
 
 
 def _suits(learnt: Loss, problem: Problem) -> bool:
