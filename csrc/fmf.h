@@ -20,6 +20,30 @@ enum {
     FMF_SMALL_SET = 4096,       /* sets with fewer non-zeros are not shared out: one thread sweeps them */
     FMF_PENALTY_ROWS = 4096     /* features whose penalty is summed apart */
 };
+/* Phases of an update by panels where rows are divided into shards: of a shard, handing out sums over its rows; */
+enum {
+    FMF_LOAD = 0,               /* V_j of the panel, side by side */
+    FMF_PASS = 1,               /* scores brought up to date, then G and A */
+    FMF_WEIGH_ROWS = 2,         /* sums: rho_i G_i, then rho_i^2 A_i */
+    FMF_MOVE_ROWS = 3,          /* rows take the common step */
+    FMF_VIEW_COLUMNS = 4,       /* columns: gradient and diagonal of each shared feature */
+    FMF_PUSH_COLUMNS = 5,       /* columns: A_i u_i, summed for each shared feature */
+    FMF_EMBED_ROWS = 6,         /* sums: rho_i A_i (X z)_i */
+    FMF_DIRECT_ROWS = 7,        /* sums: slope and curvature along the direction */
+    FMF_FOLLOW_ROWS = 8,        /* rows take the last direction, and their own features follow */
+    FMF_MEASURE_ROWS = 9        /* what the next strengths are made from */
+};
+/* of the features that rows share, given these sums over all shards. */
+enum {
+    FMF_COMMON = 0,             /* the common step */
+    FMF_BEGIN = 1,              /* residuals and diagonal, by columns */
+    FMF_TURN = 2,               /* the next direction, by sums */
+    FMF_LENGTH = 3,             /* its length, by sums */
+    FMF_LOWER = 4,              /* the direction taken; residuals, by columns */
+    FMF_TAKE = 5,               /* the last direction taken */
+    FMF_MEASURE = 6             /* what the next strengths are made from */
+};
+enum { FMF_FOUND = 1024 };      /* bytes of what phases find out for one another */
 enum { FMF_VALUE = 0, FMF_GRADIENT = 1, FMF_CURVATURE = 2 };   /* what a loss written in Python is asked for */
 
 typedef struct fmf_loss {
@@ -205,6 +229,11 @@ typedef struct fmf_panel {
     double *weights;            /* (portions of the features) residual times scaled */
     double *row_common;         /* (portions of the rows, B + B (B / 2 + 1)) sums for the common step */
     double *feature_common;     /* (portions of the features, B) */
+    /* where rows are divided into shards: */
+    int32_t divided;            /* these rows have pairs in other shards, too: the pass ends with G and A of its own */
+    void *found;                /* FMF_FOUND bytes */
+    double *sums;               /* (B + B (B / 2 + 1)) over rows: of a shard, or of all */
+    void *columns;              /* (shared features, 2 B) or (shared features, B): the same by columns; NULL: not divided */
     /* set after set only: */
     void *delta;                /* (largest set, B) steps of a set's features */
     void *eta;                  /* (cols) the paper's eta without lambda */
@@ -355,6 +384,11 @@ typedef struct fmf_kernels {
     void (*panel_move)(const fmf_side *, const fmf_panel *, int64_t column, int32_t threads);
     /* One feature, given the sums (B) of x_is G_i and (B / 2 + 1, B) of x_is^2 A_i over its rows: its parameters change by d, (B). */
     void (*panel_step)(const fmf_side *, int64_t column, int64_t feature, const void *G, const void *A, void *d);
+    /* A phase of a shard, and of the features that all shards share, in the panel that begins at a column (below 0: the bias);
+       and all steps of a panel whose G and A have been added up over the shards. */
+    void (*shard_phase)(const fmf_side *, const fmf_plan *, const fmf_panel *, int32_t phase, int64_t column, int32_t threads);
+    void (*feature_phase)(const fmf_side *, const fmf_plan *, const fmf_panel *, int32_t phase, int64_t column, int32_t threads);
+    void (*panel_steps)(const fmf_side *, const fmf_plan *, const fmf_panel *, int64_t column, int32_t threads);
     void (*pair_gradients)(const fmf_side *, void *g, void *h, int32_t threads);
     /* (cols, B) sum_i x_is rows_i, or of x_is^2; (rows, B) sum_s x_is features_s; (rows, B) A_i rows_i. */
     void (*feature_sums)(const fmf_features *, const void *rows, int32_t squared, void *sums, int32_t threads);

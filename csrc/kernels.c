@@ -70,6 +70,7 @@ enum {
 #include "template/panel/panel_sets.h"
 #include "template/panel/descend.h"
 #include "template/panel/parts.h"
+#include "template/panel/phases.h"
 
 /* All latent dimensions at once. */
 #include "template/proximal.h"
@@ -96,6 +97,9 @@ const fmf_kernels FMF_TABLE = {
     .panel_own = panel_own,
     .panel_step = panel_step,
     .panel_move = panel_move,
+    .shard_phase = shard_phase,
+    .feature_phase = feature_phase,
+    .panel_steps = panel_steps_of,
     .pair_gradients = pair_gradients,
     .feature_sums = feature_sums,
     .row_sums = row_sums,

@@ -40,10 +40,9 @@ static inline void push_column_piece(const panel *o, int64_t s, int64_t skip, RE
 }
 
 /* A feature's residual and the preconditioner's diagonal. */
-static inline void view_settle(const panel *o, int64_t s, int64_t place, const REAL *sums) {
+static inline void begin_residual(const panel *o, int64_t s, const REAL *sums) {
     const REAL *w = parameters_of(o, s), l2 = l2_of(o, s), *growth = panel_growth(o, s);
     REAL *residual = row_of(o->scratch->residual, s), *diagonal = row_of(o->scratch->diagonal, s);
-    (void)place;
     for (int l = 0; l < PANEL; l++) {
         residual[l] = l < o->size ? -(sums[l] + l2 * growth[l] * w[l]) : 0;
         diagonal[l] = l < o->size ? sums[PANEL + l] + l2 * growth[l] : 0;
@@ -51,12 +50,24 @@ static inline void view_settle(const panel *o, int64_t s, int64_t place, const R
 }
 
 /* The step along the direction, off the residual. */
-static inline void push_settle(const panel *o, int64_t s, int64_t place, const REAL *sums) {
+static inline void lower_residual(const panel *o, int64_t s, const REAL *sums) {
     const REAL l2 = l2_of(o, s), length = (REAL)o->found->length, *growth = panel_growth(o, s);
     const REAL *p = row_of(o->scratch->direction, s);
     REAL *residual = row_of(o->scratch->residual, s);
-    (void)place;
     for (int l = 0; l < PANEL; l++) residual[l] -= length * (sums[l] + l2 * growth[l] * p[l]);
+}
+
+/* Sums that other shards have a part in are put down instead. */
+static inline void view_settle(const panel *o, int64_t s, int64_t place, const REAL *sums) {
+    REAL *columns = o->scratch->columns;
+    if (columns) memcpy(columns + place * 2 * PANEL, sums, 2 * PANEL * sizeof *sums);
+    else begin_residual(o, s, sums);
+}
+
+static inline void push_settle(const panel *o, int64_t s, int64_t place, const REAL *sums) {
+    REAL *columns = o->scratch->columns;
+    if (columns) memcpy(columns + place * PANEL, sums, PANEL * sizeof *sums);
+    else lower_residual(o, s, sums);
 }
 
 static inline void view_fetch(const panel *o, int64_t s) {
@@ -240,12 +251,15 @@ static void direction_rows(const panel *o, int64_t p) {
 
 /* ---- what is found out between phases ---- */
 
-/* Sums over portions of rows and of features, in order. */
-static void add_common(const panel *o, int64_t count, double *sums) {
+/* Sums over portions of rows, in order; then those of features after them. */
+static void add_common_of_rows(const panel *o, int64_t count, double *sums) {
     for (int64_t l = 0; l < count; l++) sums[l] = 0.0;
     for (int64_t p = 0; p < row_portions(o); p++) {
         for (int64_t l = 0; l < count; l++) sums[l] += row_common(o, p)[l];
     }
+}
+
+static void add_common_of_features(const panel *o, double *sums) {
     for (int64_t p = 0; p < feature_portions(o); p++) {
         for (int64_t l = 0; l < PANEL; l++) sums[l] += o->scratch->feature_common[p * PANEL + l];
     }
@@ -274,13 +288,11 @@ static void solve_common(const double *K, int64_t size, const double *right, REA
     for (int k = 0; k < size; k++) x[k] = (REAL)M[k][PANEL];
 }
 
-/* The best common step, and K. */
-static void find_common_step(void *context) {
-    const panel *o = context;
+/* The best common step, and K, given the sums over rows. */
+static void common_step_by(const panel *o, double *sums) {
     panel_findings *found = o->found;
     const double *shared = o->penalty->shared + (is_bias(o) ? 0 : o->column);
-    double sums[PANEL + ROOM];
-    add_common(o, PANEL + ROOM, sums);
+    add_common_of_features(o, sums);
     for (int l = 0; l < ROOM; l++) {
         const double lambda = l < PANEL ? o->penalty->l2 * shared[l] : 0.0;
         found->K[l] = sums[PANEL + l] + lambda;
@@ -290,16 +302,22 @@ static void find_common_step(void *context) {
     found->weight = found->length = 0.0;
 }
 
-/* The common part of the next direction, and how much of the direction before goes on in it. */
-static void find_direction(void *context) {
+static void find_common_step(void *context) {
     const panel *o = context;
+    double sums[PANEL + ROOM];
+    add_common_of_rows(o, PANEL + ROOM, sums);
+    common_step_by(o, sums);
+}
+
+/* The common part of the next direction, and how much of the direction before goes on in it, given the sums over rows. */
+static void direction_by(const panel *o, double *sums) {
     panel_findings *found = o->found;
-    double now = 0.0, sums[PANEL];
+    double now = 0.0;
     for (int64_t p = 0; p < feature_portions(o); p++) now += o->scratch->weights[p];
     found->keep = found->weight > 0 ? (REAL)(now / found->weight) : 0;
     found->first = found->weight > 0 ? found->first : now;
     found->weight = now;
-    add_common(o, PANEL, sums);
+    add_common_of_features(o, sums);
     solve_common(found->K, o->size, sums, found->common);
     found->curvature = 0.0; /* c K c */
     for (int l = 0; l < PANEL; l++) found->curvature += sums[l] * (double)found->common[l];
@@ -308,15 +326,26 @@ static void find_direction(void *context) {
     found->length = 0.0; /* all steps are taken */
 }
 
-/* The best length along the direction.  One that is all but common, c, before c is taken off is left with nothing but
-   rounding, in which p and X p no longer belong together: it is not followed. */
-static void find_length(void *context) {
+static void find_direction(void *context) {
     const panel *o = context;
+    double sums[PANEL];
+    add_common_of_rows(o, PANEL, sums);
+    direction_by(o, sums);
+}
+
+/* The best length along the direction, given what rows say.  One that is all but common, c, before c is taken off is left with nothing but
+   rounding, in which p and X p no longer belong together: it is not followed. */
+static void length_by(const panel *o, double slope, double curvature) {
     const double least = sizeof(REAL) == 4 ? 1e-4 : 1e-12; /* about 1000 roundings */
-    double slope = 0.0, curvature = 0.0;
-    add_portions(o->scratch->row_sums, row_portions(o), &slope, &curvature);
     add_portions(o->scratch->feature_sums, feature_portions(o), &slope, &curvature);
     o->found->length = curvature > least * least * o->found->curvature ? best_length(slope, curvature) : 0.0;
+}
+
+static void find_length(void *context) {
+    const panel *o = context;
+    double slope = 0.0, curvature = 0.0;
+    add_portions(o->scratch->row_sums, row_portions(o), &slope, &curvature);
+    length_by(o, slope, curvature);
 }
 
 /* ---- the whole step ---- */
@@ -343,19 +372,20 @@ static void show_direction(void *context, int64_t p, int thread) {
     else direction_rows(o, p - feature_portions(o));
 }
 
-/* Features and rows move along the last direction, and rows' own features follow. */
-static void move_along(void *context, int64_t p, int thread) {
-    const panel *o = context;
-    (void)thread;
-    if (p < feature_portions(o)) {
-        take_direction(o, p);
-        return;
-    }
-    const range some = portion(o->side->features.rows, FMF_PORTION, p - feature_portions(o));
+static void end_rows_steps(const panel *o, int64_t p) {
+    const range some = portion(o->side->features.rows, FMF_PORTION, p);
     for (int64_t i = some.from; i < some.to; i++) {
         move_row(o, i, (REAL)o->found->length);
         own_step(o, i, row_of(o->scratch->G, i), matrix_of(o->scratch->A, i), row_of(o->scratch->move, i));
     }
+}
+
+/* Features and rows move along the last direction, and rows' own features follow. */
+static void move_along(void *context, int64_t p, int thread) {
+    const panel *o = context;
+    (void)thread;
+    if (p < feature_portions(o)) take_direction(o, p);
+    else end_rows_steps(o, p - feature_portions(o));
 }
 
 /* The features' step along the direction before, while its residuals are brought up to date. */

@@ -45,15 +45,19 @@ static void measure_rows(void *context, int64_t p, int thread) {
     }
 }
 
-static void add_measured(void *context) {
-    const panel *o = context;
+static void add_measured_of(const panel *o, int64_t from, int64_t to) {
     const fmf_spread *spread = &o->side->spread;
-    const int64_t room = spread_room(spread), portions = feature_portions(o) + row_portions(o);
+    const int64_t room = spread_room(spread);
     double *found = spread->found + o->number * room;
     memset(found, 0, (size_t)room * sizeof *found);
-    for (int64_t p = 0; p < portions; p++) {
+    for (int64_t p = from; p < to; p++) {
         for (int64_t n = 0; n < room; n++) found[n] += spread->portion[p * room + n];
     }
+}
+
+static void add_measured(void *context) {
+    const panel *o = context;
+    add_measured_of(o, 0, feature_portions(o) + row_portions(o));
 }
 
 static void measure(fmf_worker *me, panel *o) {

@@ -102,6 +102,20 @@ static void carry_moves(const panel *o, range rows) {
     for (int64_t i = rows.from; i < rows.to; i++) move_embedding(&before, i, row_of(o->scratch->move, i));
 }
 
+/* What other terms of the objective add to G and A, once these have all pairs of the rows; rows then have not moved yet. */
+static void end_rows(const panel *o, range rows) {
+    const fmf_panel *scratch = o->scratch;
+    if (o->side->cells.weight) {
+        int64_t i = rows.from;
+        carry_moves(o, rows);
+        for (; i + CELL_ROWS <= rows.to; i += CELL_ROWS) add_panel_cells_of_rows(o, i);
+        for (; i < rows.to; i++) add_panel_cells(o, i, row_of(scratch->G, i), matrix_of(scratch->A, i));
+    }
+    for (int64_t i = rows.from; i < rows.to; i++) add_spread(o, i, row_of(scratch->G, i), matrix_of(scratch->A, i));
+    memset(row_of(scratch->move, rows.from), 0, (size_t)(rows.to - rows.from) * PANEL * sizeof(REAL));
+    for (int64_t i = rows.from; !scratch->directions && i < rows.to; i++) write_view(o, i);
+}
+
 static void panel_pass(void *context, int64_t c, int thread) {
     const panel *o = context;
     const fmf_panel *scratch = o->scratch;
@@ -112,13 +126,5 @@ static void panel_pass(void *context, int64_t c, int thread) {
     memset(matrix_of(scratch->A, rows.from), 0, count * ROOM * sizeof(REAL));
     if (is_plain(o->side) || (is_bias(o) && o->side->loss.code != FMF_NATIVE)) sums_by_rows(o, rows, g, h);
     else sums_by_batches(o, rows, g, h);
-    if (o->side->cells.weight) {
-        int64_t i = rows.from;
-        carry_moves(o, rows);
-        for (; i + CELL_ROWS <= rows.to; i += CELL_ROWS) add_panel_cells_of_rows(o, i);
-        for (; i < rows.to; i++) add_panel_cells(o, i, row_of(scratch->G, i), matrix_of(scratch->A, i));
-    }
-    for (int64_t i = rows.from; i < rows.to; i++) add_spread(o, i, row_of(scratch->G, i), matrix_of(scratch->A, i));
-    memset(row_of(scratch->move, rows.from), 0, count * PANEL * sizeof(REAL));
-    for (int64_t i = rows.from; !scratch->directions && i < rows.to; i++) write_view(o, i);
+    if (!scratch->divided) end_rows(o, rows);
 }
