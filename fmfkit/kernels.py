@@ -16,12 +16,15 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from fmfkit._kernels import cells, parts, scoring
+from fmfkit._kernels import cells, parts, scoring, shards
 from fmfkit._kernels.components import PANEL as _PANEL
 from fmfkit._kernels.panel import SYMMETRIC
 from fmfkit.native import check_abi
+from fmfkit.problem.division import Division, Sums
 from fmfkit.problem.problem import Problem
 from fmfkit.problem.strengths import Part
+from fmfkit.training.records import RoundReport
+from fmfkit.training.state import State
 from fmfkit.typing import Reals, SideName
 
 PANEL: Final = _PANEL
@@ -179,6 +182,32 @@ def unfolded(A: Reals) -> Reals:
     return full
 
 
+class Shards:
+    """Rounds of the default solver on queries that are divided into shards, some of which may be in other processes.
+
+    A ``Division`` says which queries a shard has, and its ``Sums`` add up what shards have, in one order: the bits do
+    not depend on where the shards are. It is the problem's, or, where all queries are here, that which is given.
+    """
+
+    def __init__(self, problem: Problem, division: Division, state: State, *, directions: int = 2) -> None:
+        """Lay the shards out, and embed both sides."""
+        self._division, self._whole = division, problem.observations.division is None
+        self._shards = shards.Shards(problem, division, state, directions)
+
+    def round(self, problem: Problem, state: State) -> RoundReport:
+        """Update P, then Q, as ``Solver.round`` does; report on all shards."""
+        found = self._shards.round(problem, state)
+        return found if self._whole else shards.report(problem, self._division, state, found)
+
+
+def measure(problem: Problem, state: State) -> RoundReport:
+    """Return what stands, summed over the shards of a problem that is divided: what ``Solver.measure`` returns."""
+    division = problem.observations.division
+    if division is None:
+        raise ValueError("problem: its queries are not divided into shards")
+    return shards.report(problem, division, state)
+
+
 def objective(problem: Problem, P: Reals, Q: Reals, threads: int = 1) -> float:
     """Return the objective: the loss of all pairs, the term over all cells, and the penalties."""
     U, V = (scoring.embed(problem, side, W, threads) for side, W in zip(problem.sides, (P, Q), strict=True))
@@ -187,4 +216,4 @@ def objective(problem: Problem, P: Reals, Q: Reals, threads: int = 1) -> float:
     return scoring.loss_of(problem, U, V, threads) + cells.value_of(problem, U, V, threads) + penalty
 
 
-__all__ = ["BIAS", "PANEL", "Side", "objective", "sides", "unfolded"]
+__all__ = ["BIAS", "PANEL", "Division", "Shards", "Side", "Sums", "measure", "objective", "sides", "unfolded"]

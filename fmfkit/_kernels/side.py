@@ -146,13 +146,21 @@ class SideUpdate(ABC):
 
     def prepare(self, W: Reals, threads: int) -> None:
         """Allocate what all rounds need, and embed the side."""
-        if self._values:
-            self.side = attrs.evolve(self.side, features=self.side.features.with_values())
-        self.embedding = new_embedding(self.problem, self.side)
-        self.prepare_cells()
-        self._sums = allocate(self._sums_table()).get("sums", np.zeros(0))
+        self.settle(new_embedding(self.problem, self.side))
         self._own(team(threads))
         self.embed(W, threads)
+
+    def settle(self, embedding: Reals) -> None:
+        """Make ready for updates that keep an embedding up to date, which somebody else may make."""
+        if self._values:
+            self.side = attrs.evolve(self.side, features=self.side.features.with_values())
+        self.embedding = embedding
+        self.prepare_cells()
+        self._sums = allocate(self._sums_table()).get("sums", np.zeros(0))
+
+    def take_room(self, other: SideUpdate) -> None:
+        """Work in the room of another update, which is not at work."""
+        self._own_arrays, other._own_arrays = other._own_arrays, {}
 
     def prepare_cells(self) -> None:
         """Allocate what the term over all cells needs, if there is one."""
@@ -211,6 +219,10 @@ class SideUpdate(ABC):
     def take_strengths(self, problem: Problem) -> None:
         """Go on with the strengths of a problem that is otherwise the same."""
         side = problem.query if self.side.name == "query" else problem.target
+        self.take_strengths_of(problem, side)
+
+    def take_strengths_of(self, problem: Problem, side: Side) -> None:
+        """Do so where the rows are those of a side, which may be a part of the problem's."""
         self.problem = problem
         self.side = attrs.evolve(self.side, factors=side.factors, bias=side.bias, spread=side.spread)
         self.penalties = {name: self._penalty(name) for name in ("factors", "bias")}

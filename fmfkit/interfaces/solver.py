@@ -48,6 +48,13 @@ class Solver(ABC):
         """Return the bytes that rounds need beside the problem and the parameters; None where it cannot tell."""
         return None
 
+    def measure(self, problem: Problem, state: State) -> RoundReport | None:
+        """Return what stands before the first round; None by default: fmfkit measures it.
+
+        A solver whose process has only some of the queries says it of all: loss, cells, penalty, nonzero.
+        """
+        return None
+
     @abstractmethod
     def prepare(self, problem: Problem, state: State) -> Any:
         """Return the workspace for rounds on ``problem`` that start from ``state``; allocate here what rounds need."""

@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from fmfkit.arguments import not_negative
 from fmfkit.problem.inputs import weights
-from fmfkit.problem.pairs import Pairs
 from fmfkit.typing import Reals
 
 
@@ -50,13 +49,15 @@ class AllCells:
             raise ValueError(f"{attribute.name}: expected a finite number, got {value!r}")
 
 
-def row_weights(given: NDArray[np.float64] | None, pairs: Pairs, name: str) -> Reals:
-    """Return how much the cells of each row count, in the precision of the pairs."""
+def row_weights(
+    given: NDArray[np.float64] | None, counts: NDArray[np.int64], dtype: np.dtype[Any], name: str
+) -> Reals:
+    """Return how much the cells of each row count, given its number of pairs."""
     if given is None:
-        return (np.diff(pairs.ptr) > 0).astype(pairs.y.dtype)
-    if len(given) != pairs.rows:
-        raise ValueError(f"cells: {len(given)} weights for {pairs.rows} {name}")
-    return given.astype(pairs.y.dtype)
+        return (counts > 0).astype(dtype)
+    if len(given) != len(counts):
+        raise ValueError(f"cells: {len(given)} weights for {len(counts)} {name}")
+    return given.astype(dtype)
 
 
 __all__ = ["AllCells", "row_weights"]

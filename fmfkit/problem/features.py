@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Any, cast
 
 import attrs
@@ -125,6 +125,8 @@ class Features(FeatureRows):
     col_index: NDArray[np.int32]
     col_value: Reals | None
     """None where values are left out, as ``row_value`` is."""
+    elsewhere: NDArray[np.int32] | None = None
+    """Own features of rows that are not here, or -1, where these are the rows of a shard."""
 
     @functools.cached_property
     def column_sizes(self) -> NDArray[np.int64]:
@@ -141,8 +143,34 @@ class Features(FeatureRows):
     def shared(self) -> NDArray[np.bool_]:
         """Which features are no row's own."""
         shared = np.ones(self.cols, bool)
-        shared[self.own[self.own >= 0]] = False
+        for own in (self.own, self.elsewhere):
+            if own is not None:
+                shared[own[own >= 0]] = False
         return shared
+
+    def some_rows(self, rows: slice) -> Features:
+        """Return some neighbouring rows, with the features of all; memory is shared where it can be."""
+        ptr = self.row_ptr[rows.start : rows.stop + 1]
+        entries = slice(int(ptr[0]), int(ptr[-1]))
+        index, value = self.row_index[entries], None if self.row_value is None else self.row_value[entries]
+        ptr = ptr - ptr[0]
+        pattern = np.zeros(len(index), np.int8) if value is None else value
+        by_column = sp.csr_array((pattern, index, ptr), shape=(rows.stop - rows.start, self.cols)).tocsc()
+        return Features(
+            rows=rows.stop - rows.start,
+            cols=self.cols,
+            row_ptr=ptr,
+            row_index=index,
+            row_value=value,
+            row_scale=None if self.row_scale is None else self.row_scale[rows],
+            own=self.own[rows],
+            own_value=self.own_value[rows],
+            blocks=self.blocks,
+            col_ptr=by_column.indptr.astype(np.int64),
+            col_index=by_column.indices.astype(np.int32, copy=False),
+            col_value=None if value is None else by_column.data,
+            elsewhere=self.own,
+        )
 
     def values_by_column(self) -> Reals:
         """Return the values in the order of ``col_index``."""
@@ -160,9 +188,14 @@ class Features(FeatureRows):
         return attrs.evolve(self, row_value=self.values_by_row(), col_value=self.values_by_column(), row_scale=None)
 
 
-def lay_out(name: str, blocks: Blocks | None, rows: int, dtype: np.dtype[Any]) -> Features:
-    """Lay feature blocks out side by side, by row and by column; None means an indicator for each row."""
-    by_row, X = _rows(name, blocks, rows, dtype)
+def lay_out(
+    name: str, blocks: Blocks | None, rows: int, dtype: np.dtype[Any], own: Container[str] | None = None
+) -> Features:
+    """Lay feature blocks out side by side, by row and by column; None means an indicator for each row.
+
+    ``own`` names the blocks that may have rows' own features; by default all may.
+    """
+    by_row, X = _rows(name, blocks, rows, dtype, own)
     if by_row.row_scale is not None:
         X.data = np.zeros(X.nnz, np.int8)  # the pattern alone goes on
     Xt = X.tocsc()
@@ -179,7 +212,9 @@ def rows_of(name: str, matrix: sp.csr_array) -> FeatureRows:
     return _rows(name, {"features": matrix}, matrix.shape[0], matrix.dtype)[0]
 
 
-def _rows(name: str, blocks: Blocks | None, rows: int, dtype: np.dtype[Any]) -> tuple[FeatureRows, sp.csr_array]:
+def _rows(
+    name: str, blocks: Blocks | None, rows: int, dtype: np.dtype[Any], own_blocks: Container[str] | None = None
+) -> tuple[FeatureRows, sp.csr_array]:
     if blocks is None:
         blocks = {"indicator": sp.eye_array(rows, dtype=dtype, format="csr")}
     offsets = np.concatenate([[0], np.cumsum([matrix.shape[1] for matrix in blocks.values()])])
@@ -187,7 +222,8 @@ def _rows(name: str, blocks: Blocks | None, rows: int, dtype: np.dtype[Any]) -> 
     X = _stack(list(blocks.values()))
     check_finite(name, X.data)
     check_squares(name, X.data)
-    own, own_value = _own_features(X)
+    widths = [part.stop - part.start for part in slices.values()]
+    own, own_value = _own_features(X, np.repeat([own_blocks is None or block in own_blocks for block in slices], widths))
     _put_own_first(X, own)
     row_ptr = X.indptr.astype(np.int64)
     scale = _row_scale(row_ptr, X.data, own)
@@ -226,12 +262,15 @@ def _canonical(matrix: sp.csr_array) -> sp.csr_array:
     return copy
 
 
-def _own_features(X: sp.csr_array) -> tuple[NDArray[np.int32], Reals]:
-    """Return, for each row, the first column whose one stored value, not zero, is there (or -1), and that value."""
+def _own_features(X: sp.csr_array, may: NDArray[np.bool_]) -> tuple[NDArray[np.int32], Reals]:
+    """Return, for each row, the first column whose one stored value, not zero, is there (or -1), and that value.
+
+    ``may`` says which columns it may be.
+    """
     counts = np.zeros(X.shape[1], np.int64)
     for begin in range(0, X.nnz, OWN_VALUES):
         counts += np.bincount(X.indices[begin : begin + OWN_VALUES], minlength=X.shape[1])
-    single = counts == 1
+    single = (counts == 1) & may
     own, value = np.full(X.shape[0], -1, np.int32), np.zeros(X.shape[0], X.dtype)
     for begin in range(0, X.nnz, OWN_VALUES):
         part = slice(begin, begin + OWN_VALUES)

@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 from fmfkit.interfaces import Loss
 from fmfkit.problem.features import FeatureRows, Features
 from fmfkit.problem.objective import LearntPenalty
-from fmfkit.problem.pairs import Pairs
 from fmfkit.problem.strengths import Part, Side, Spread
 from fmfkit.regularizers import ElasticNet
 from fmfkit.typing import Reals, SideName
 
 if TYPE_CHECKING:
+    from fmfkit.problem.observations import Observations
     from fmfkit.problem.problem import Problem
 
 Array = NDArray[np.float64]
@@ -108,7 +108,7 @@ class Strengths:
         panels = found if side.bias is None else found[1:]
         sums = panels.transpose(1, 0, 2).reshape(blocks + 1, -1)[:, : problem.rank]
         count = 1 + _observed_features(problem, name)[:, None]
-        total = self.curvature * float(side.pairs.totals.sum()) or 1.0
+        total = self.curvature * problem.observations.total or 1.0
         learnt = SideStrengths(
             count / (self.unit + sums[:blocks]),
             None if side.bias is None else count / (self.unit**2 + found[0, :blocks, :1]),
@@ -126,7 +126,7 @@ class Strengths:
         counted = attrs.evolve(self, rounds=self.rounds + 1)
         if problem.loss.likelihood:
             return counted
-        pairs = float(problem.query.pairs.totals.sum())
+        pairs = problem.observations.total
         query, target = self.query, self.target
         uncertain = float(squares[0] @ target.variance + squares[1] @ query.variance)
         both = float(query.variance @ target.variance) + query.bias_variance + target.bias_variance
@@ -135,12 +135,12 @@ class Strengths:
         return attrs.evolve(counted, noise=(1 + pairs) / (prior + 2 * loss + uncertain))
 
 
-def initial_strengths(loss: Loss, pairs: Pairs, offset: float, shape: Shape) -> Strengths:
-    """Return the strengths that learning begins with."""
-    some = slice(None, None, max(1, len(pairs) // PAIRS_LOOKED_AT))
-    y = pairs.y[some]
+def initial_strengths(loss: Loss, y: Reals, given: Reals | None, offset: float, shape: Shape) -> Strengths:
+    """Return the strengths that learning begins with; ``y`` is of all pairs, ``given`` their weights."""
+    some = slice(None, None, max(1, len(y) // PAIRS_LOOKED_AT))
+    y = y[some]
     score = np.full_like(y, offset)
-    weight = None if pairs.weight is None else pairs.weight[some].astype(np.float64)
+    weight = None if given is None else given[some].astype(np.float64)
     weight = None if weight is None or not weight.any() else weight
     curvature = _mean(np.broadcast_to(loss.curvature(score, y), y.shape), weight) or 1.0
     noise = 1.0
@@ -184,8 +184,19 @@ def _mean(values: Any, weight: Array | None) -> float:
 def _observed_features(problem: Problem, name: SideName) -> Array:
     """Return how many features of each block have pairs."""
     side = problem.query if name == "query" else problem.target
-    observed = problem.observations.observed(name) > 0
-    return np.array([float(observed[part].sum()) for part in side.features.blocks.values()])
+    data, features = problem.observations, side.features
+    observed, width = data.observed(name) > 0, len(features.blocks)
+    if data.division is None or name == "target":
+        return np.bincount(features.group[observed], minlength=width).astype(np.float64)
+    rows, division = features.own, data.division
+
+    def own(shard: int) -> Array:
+        mine = rows[division.rows(shard)]
+        mine = mine[mine >= 0]
+        return np.bincount(features.group[mine[observed[mine]]], minlength=width).astype(np.float64)
+
+    shared = features.group[observed & features.shared]
+    return division.sum((width,), own) + np.bincount(shared, minlength=width)
 
 
 def learnt_part(
@@ -203,12 +214,12 @@ def learnt_part(
     return Part(ElasticNet(l2=1.0), ones, l2.astype(features.dtype), columns, features.group)
 
 
-def spread_of(penalty: LearntPenalty, strengths: Strengths, name: SideName, pairs: Pairs) -> Spread:
+def spread_of(penalty: LearntPenalty, strengths: Strengths, name: SideName, data: Observations) -> Spread:
     """Return what the uncertainty of the other side adds to the penalty of this one."""
     other = strengths.target if name == "query" else strengths.query
     factor = penalty.spread if strengths.rounds >= penalty.rounds else 1.0
-    dtype = pairs.y.dtype
-    return Spread((strengths.curvature * pairs.totals).astype(dtype), (factor * other.variance).astype(dtype))
+    weight = strengths.curvature * data.totals(name)
+    return Spread(weight.astype(data.dtype), (factor * other.variance).astype(data.dtype))
 
 
 ROWS_AT_ONCE = 65536

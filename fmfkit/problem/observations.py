@@ -10,6 +10,7 @@ import attrs
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from fmfkit.problem.division import Division
 from fmfkit.problem.features import Features, lay_out
 from fmfkit.problem.inputs import (
     check_range,
@@ -23,7 +24,7 @@ from fmfkit.problem.inputs import (
 )
 from fmfkit.problem.pairs import Duplicates, Given, Pairs, weighed
 from fmfkit.problem.strengths import observed
-from fmfkit.typing import Matrix, SideName
+from fmfkit.typing import Matrix, Reals, SideName
 
 FeatureInput = Matrix | Mapping[str, Matrix] | None
 
@@ -38,6 +39,8 @@ class Observations:
     """The features of the queries."""
     Z: Features
     """The features of the targets."""
+    division: Division | None = None
+    """How the queries are divided into shards, where those that are here may not be all."""
 
     @classmethod
     def from_scipy(
@@ -78,11 +81,13 @@ class Observations:
         weight: ArrayLike | None = None,
         duplicates: Duplicates = "error",
         dtype: DTypeLike = np.float32,
+        division: Division | None = None,
     ) -> Observations:
         """Lay out index arrays: pair e is (queries[e], targets[e]), its value y[e].
 
         ``shape`` is (number of queries, number of targets); left out, it comes from X and Z, else from the largest
-        indices. The other arguments are those of ``from_scipy``.
+        indices. With a ``division``, queries, X and pairs are those that are here, targets and Z all. The other
+        arguments are those of ``from_scipy``.
         """
         real = precision(dtype)
         if duplicates not in ("error", "sum"):
@@ -94,7 +99,9 @@ class Observations:
         q = side_size(shape and shape[0], "queries", given.query, x, "X")
         p = side_size(shape and shape[1], "targets", given.target, z, "Z")
         by_query, by_target = given.grouped((q, p), duplicates)
-        return cls(by_query, by_target, lay_out("X", x, q, real), lay_out("Z", z, p, real))
+        own = None if division is None else division.own
+        X_laid, Z_laid = lay_out("X", x, q, real, own), lay_out("Z", z, p, real)
+        return cls(by_query, by_target, X_laid, Z_laid, division)
 
     def with_pairs(
         self,
@@ -140,11 +147,70 @@ class Observations:
 
     @functools.cached_property
     def _query_observed(self) -> NDArray[np.float64]:
-        return observed(self.X, self.by_query.totals)
+        return self.observed_by(self.by_query.totals)
 
     @functools.cached_property
     def _target_observed(self) -> NDArray[np.float64]:
-        return observed(self.Z, self.by_target.totals)
+        return observed(self.Z, self.totals("target"))
+
+    def observed_by(self, totals: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return Σ_i x_is² totals_i of each feature of the queries."""
+        found, division = observed(self.X, totals), self.division
+        if division is not None:
+            shared = self.X.shared
+            found[shared] = division.sum(
+                (int(shared.sum()),),
+                lambda shard: observed(self.X.some_rows(division.rows(shard)), totals[division.rows(shard)])[shared],
+            )
+        return found
+
+    def totals(self, side: SideName) -> NDArray[np.float64]:
+        """Return |O_i| of each instance: the number of its pairs, or the sum of their weights."""
+        return self.by_query.totals if side == "query" else self._target_totals
+
+    def counts(self, side: SideName) -> NDArray[np.int64]:
+        """Return the number of pairs of each instance."""
+        if side == "query" or self.division is None:
+            return np.diff((self.by_query if side == "query" else self.by_target).ptr)
+        return self._target_counts
+
+    @functools.cached_property
+    def _target_totals(self) -> NDArray[np.float64]:
+        return self.by_target.totals if self.division is None else self._added_by_target(weighted=True)
+
+    @functools.cached_property
+    def _target_counts(self) -> NDArray[np.int64]:
+        return self._added_by_target(weighted=False).astype(np.int64)
+
+    def _added_by_target(self, *, weighted: bool) -> NDArray[np.float64]:
+        division = self.division
+        assert division is not None
+
+        def of(shard: int) -> NDArray[Any]:
+            pairs = division.pairs(self.by_query, shard)
+            return np.bincount(pairs.other, pairs.weight if weighted else None, minlength=self.shape[1])
+
+        return division.sum((self.shape[1],), of)
+
+    def sum_of(self, side: SideName, values: NDArray[Any]) -> float:
+        """Return the sum of a number of each instance."""
+        division = self.division
+        if side == "target" or division is None:
+            return float(values.sum(dtype=np.float64))
+        return division.total(lambda shard: values[division.rows(shard)].sum(dtype=np.float64))
+
+    @functools.cached_property
+    def total(self) -> float:
+        """The weight of all pairs."""
+        return self.sum_of("query", self.by_query.totals)
+
+    @functools.cached_property
+    def values(self) -> tuple[Reals, Reals | None]:
+        """The y of all pairs and their weights; where queries are divided, the different ones, weighed by how often."""
+        if self.division is None:
+            return self.by_query.y, self.by_query.weight
+        y, weight = self.division.values(self.by_query)
+        return y, weight.astype(self.dtype)
 
     @property
     def nbytes(self) -> int:

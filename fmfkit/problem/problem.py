@@ -73,9 +73,9 @@ class Problem:
         if not isinstance(objective, Objective):
             raise TypeError(f"objective: expected an Objective, got {type(objective).__name__}")
         pairs = observations.by_query
+        y, weight = (None if array is None else frozen(array) for array in observations.values)
         if objective.loss.learns:
-            weight = None if pairs.weight is None else frozen(pairs.weight)
-            objective = attrs.evolve(objective, loss=objective.loss.learnt(None, frozen(pairs.y), weight))
+            objective = attrs.evolve(objective, loss=objective.loss.learnt(None, y, weight))
         objective.loss.check_y(frozen(pairs.y))
         check_sizes(observations)
         _probe_loss(objective.loss, pairs)
@@ -84,9 +84,8 @@ class Problem:
             raise ValueError(
                 "penalty: strengths are not learnt where all cells count; give a Penalty, or leave out cells"
             )
-        weight = None if pairs.weight is None else frozen(pairs.weight)
         self._observations, self._objective = observations, objective
-        self._offset = objective.offset_for(frozen(pairs.y), weight)
+        self._offset = objective.offset_for(y, weight)
         self._cells = _cell_weights(observations, objective.cells)
         self._strengths = self._initial_strengths()
         self._query, self._target = self._side("query"), self._side("target")
@@ -172,7 +171,7 @@ class Problem:
         blocks = len(data.X.blocks), len(data.Z.blocks)
         plain = not (data.X.shared.any() and data.Z.shared.any())
         shape = Shape(what.rank, blocks, (what.query_bias, what.target_bias), plain)
-        return initial_strengths(what.loss, data.by_query, self._offset, shape)
+        return initial_strengths(what.loss, *data.values, self._offset, shape)
 
     def _side(self, name: SideName) -> Side:
         data, what = self._observations, self._objective
@@ -183,7 +182,7 @@ class Problem:
         pairs, penalty = data.by_query if query else data.by_target, what.penalty
         spread = None
         if isinstance(penalty, LearntPenalty) and self._strengths is not None:
-            spread = spread_of(penalty, self._strengths, name, pairs)
+            spread = spread_of(penalty, self._strengths, name, data)
         return Side(
             name=name,
             pairs=pairs,
@@ -212,14 +211,14 @@ class Problem:
 
     def _frequencies(self, name: SideName, cells: Mapping[SideName, Reals]) -> Frequencies:
         """Return how often features are observed; a cell counts as an observation of its weight."""
-        data, query = self._observations, name == "query"
-        pairs, features = (data.by_query, data.X) if query else (data.by_target, data.Z)
-        often, total = data.observed(name), float(pairs.totals.sum())
+        data = self._observations
+        often, total = data.observed(name), data.total
         if (all_cells := self._objective.cells) is not None:
-            other = cells["target" if query else "query"].sum(dtype=np.float64)
-            each = all_cells.weight * other * cells[name].astype(np.float64)
-            often, total = often + observed(features, each), total + float(each.sum())
-        return Frequencies(often, total / max(int(np.count_nonzero(np.diff(pairs.ptr))), 1))
+            other: SideName = "target" if name == "query" else "query"
+            each = all_cells.weight * data.sum_of(other, cells[other]) * cells[name].astype(np.float64)
+            often = often + (data.observed_by(each) if name == "query" else observed(data.Z, each))
+            total += data.sum_of(name, each)
+        return Frequencies(often, total / max(int(data.sum_of(name, data.counts(name) > 0)), 1))
 
     @property
     def observations(self) -> Observations:
@@ -346,8 +345,8 @@ def _cell_weights(data: Observations, cells: AllCells | None) -> dict[SideName, 
     if cells is None:
         return {}
     return {
-        "query": row_weights(cells.queries, data.by_query, "queries"),
-        "target": row_weights(cells.targets, data.by_target, "targets"),
+        "query": row_weights(cells.queries, data.counts("query"), data.dtype, "queries"),
+        "target": row_weights(cells.targets, data.counts("target"), data.dtype, "targets"),
     }
 
 

@@ -173,7 +173,9 @@ class RunningFit:
     def _begin(self) -> RoundEvent:
         """Begin, or go on from a checkpoint; return what callbacks saw."""
         saved = None if self.checkpoint is None else self.checkpoint.begin(self)
-        return self._note(RoundReport(), 0.0, "start") if saved is None else self._go_on(saved)
+        if saved is not None:
+            return self._go_on(saved)
+        return self._note(self.solver.measure(self.problem, self.state) or RoundReport(), 0.0, "start")
 
     def _go_on(self, saved: Saved) -> RoundEvent:
         self.state = _initial_state(self.problem, saved.state, saved.state.seed, self.state.threads)
@@ -196,15 +198,17 @@ class RunningFit:
         """Write a round down and notify the callbacks; return what they saw, and whether they stopped the fit."""
         embeddings, loss, all_cells = report.embeddings, report.loss, report.cells
         no_cells = all_cells is None and self.problem.cells is not None
-        no_spread = embeddings is None and self.problem.strengths is not None
+        no_spread = embeddings is None and self.problem.strengths is not None and report.penalty is None
         if loss is None or no_cells or no_spread:
             embeddings = embeddings or scoring.embed_both(self.problem, self.state)
             loss = scoring.loss_of(self.problem, *embeddings, self.state.threads) if loss is None else loss
             all_cells = cells.value_of(self.problem, *embeddings, self.state.threads)
         report = attrs.evolve(report, loss=loss, cells=all_cells or 0.0)
-        spread = sum(spread_value(*of) for of in zip(self.problem.sides, embeddings or (), strict=False))
-        record = _record(self.problem, self.state, report, seconds)
-        record = attrs.evolve(record, penalty=record.penalty + spread, learnt=learns, stage=self.stages.name)
+        if report.penalty is None:
+            spread = sum(spread_value(*of) for of in zip(self.problem.sides, embeddings or (), strict=False))
+            report = attrs.evolve(report, penalty=_penalty(self.problem, self.state) + spread)
+        record = _record(self.state, report, seconds)
+        record = attrs.evolve(record, learnt=learns, stage=self.stages.name)
         if self.history:
             self.state.record = record
             _check_finite(self.solver, self.problem, record)
@@ -257,24 +261,30 @@ def _with_learnt_loss(solver: Solver, problem: Problem, state: State) -> Problem
     return problem.with_loss(loss.learnt(score, frozen(pairs.y), weight))
 
 
-def _record(problem: Problem, state: State, report: RoundReport, seconds: float) -> RoundRecord:
-    assert report.loss is not None
-    assert report.cells is not None
-    penalty = sum(
+def _penalty(problem: Problem, state: State) -> float:
+    return sum(
         scoring.penalty(part, state.parameters(side.name), state.threads)
         for side in problem.sides
         for part in side.parts
     )
-    nonzero = np.count_nonzero(state.P) + np.count_nonzero(state.Q)
+
+
+def _record(state: State, report: RoundReport, seconds: float) -> RoundRecord:
+    assert report.loss is not None
+    assert report.cells is not None
+    assert report.penalty is not None
+    nonzero = report.nonzero
+    if nonzero is None:
+        nonzero = (np.count_nonzero(state.P) + np.count_nonzero(state.Q)) / max(state.P.size + state.Q.size, 1)
     return RoundRecord(
         round=state.round,
         loss=report.loss,
         cells=report.cells,
-        penalty=penalty,
+        penalty=report.penalty,
         seconds=seconds,
         eta=report.eta,
         sigma=report.sigma,
-        nonzero=float(nonzero) / max(state.P.size + state.Q.size, 1),
+        nonzero=float(nonzero),
     )
 
 

@@ -32,6 +32,11 @@ class RoundReport:
     """The weighted loss over all pairs after the round, offset included."""
     cells: float | None = None
     """The term over all cells, where the problem has one."""
+    penalty: float | None = None
+    """All penalties, what is paid for uncertainty where strengths are learnt too; where it is known, the embeddings are
+    not asked for."""
+    nonzero: float | None = None
+    """The share of parameters that are not zero."""
     eta: Quantiles | None = None
     """The paper's eta without lambda, Σ H x² / Σ H |x| C: the share of a lone step that the sets left to features.
     Taken in the first dimension that a side updates: its bias, where it has one."""

@@ -104,20 +104,27 @@ class State:
     @classmethod
     def initial(cls, problem: Problem, *, seed: int, threads: int = 1, scale: float | None = None) -> State:
         """Draw the factors from N(0, scale²); biases start at zero. None is 0.05, or what strengths that are learnt
-        begin with."""
+        begin with. Own features of a shard's queries are drawn with the shard's own seed."""
         rng = np.random.default_rng([seed, 0])
 
-        def draw(features: Features, bias: bool) -> Reals:
-            W = np.zeros((features.cols, problem.rank + bias), problem.dtype)
+        def draw(features: Features, W: Reals, places: NDArray[Any], rng: np.random.Generator) -> None:
             scales = np.full(features.cols, 0.05 if scale is None else scale, problem.dtype)
             if scale is None and problem.strengths is not None:
                 scales = start_scales(problem.strengths, features)
-            for part in range(0, features.cols, 4096):  # by parts: no second W in memory
-                rows = W[part : part + 4096, : problem.rank]
-                rows[...] = scales[part : part + 4096, None] * rng.standard_normal(rows.shape, dtype=problem.dtype)
-            return W
+            for part in range(0, len(places), 4096):  # by parts: no second W in memory
+                some = places[part : part + 4096]
+                drawn = rng.standard_normal((len(some), problem.rank), dtype=problem.dtype)
+                W[some, : problem.rank] = scales[some, None] * drawn
 
-        P, Q = draw(problem.X, problem.query_bias), draw(problem.Z, problem.target_bias)
+        P = np.zeros((problem.X.cols, problem.rank + problem.query_bias), problem.dtype)
+        Q = np.zeros((problem.Z.cols, problem.rank + problem.target_bias), problem.dtype)
+        division = problem.observations.division
+        draw(problem.X, P, np.arange(len(P)) if division is None else np.flatnonzero(problem.X.shared), rng)
+        draw(problem.Z, Q, np.arange(len(Q)), rng)
+        for shard in range(0 if division is None else len(division)):
+            assert division is not None
+            own = problem.X.own[division.rows(shard)]
+            draw(problem.X, P, own[own >= 0], np.random.default_rng([seed, 9, division.sums.first + shard]))
         return cls(P=P, Q=Q, seed=seed, threads=threads, strengths=problem.strengths)
 
     def rng(self, side: SideName) -> np.random.Generator:
