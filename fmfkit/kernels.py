@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from fmfkit._kernels import cells, parts, scoring, shards
 from fmfkit._kernels.components import PANEL as _PANEL
+from fmfkit._kernels.library import choose_isa
 from fmfkit._kernels.panel import SYMMETRIC
 from fmfkit.native import check_abi
 from fmfkit.problem.division import Division, Sums
@@ -197,7 +198,11 @@ class Shards:
     def round(self, problem: Problem, state: State) -> RoundReport:
         """Update P, then Q, as ``Solver.round`` does; report on all shards."""
         found = self._shards.round(problem, state)
-        return found if self._whole else shards.report(problem, self._division, state, found)
+        if self._whole:
+            return found
+        if problem.learns and state.strengths is not None:
+            problem = problem.with_strengths(state.strengths)
+        return shards.report(problem, self._division, state, found)
 
 
 def measure(problem: Problem, state: State) -> RoundReport:
@@ -208,6 +213,11 @@ def measure(problem: Problem, state: State) -> RoundReport:
     return shards.report(problem, division, state)
 
 
+def use_instruction_set(name: str) -> None:
+    """Use another one of ``build_info()["isa_available"]``: machines that must agree to the bit use the same."""
+    choose_isa(name)
+
+
 def objective(problem: Problem, P: Reals, Q: Reals, threads: int = 1) -> float:
     """Return the objective: the loss of all pairs, the term over all cells, and the penalties."""
     U, V = (scoring.embed(problem, side, W, threads) for side, W in zip(problem.sides, (P, Q), strict=True))
@@ -216,4 +226,16 @@ def objective(problem: Problem, P: Reals, Q: Reals, threads: int = 1) -> float:
     return scoring.loss_of(problem, U, V, threads) + cells.value_of(problem, U, V, threads) + penalty
 
 
-__all__ = ["BIAS", "PANEL", "Division", "Shards", "Side", "Sums", "measure", "objective", "sides", "unfolded"]
+__all__ = [
+    "BIAS",
+    "PANEL",
+    "Division",
+    "Shards",
+    "Side",
+    "Sums",
+    "measure",
+    "objective",
+    "sides",
+    "unfolded",
+    "use_instruction_set",
+]

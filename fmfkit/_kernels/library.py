@@ -22,9 +22,17 @@ def _start() -> None:
             f"fmfkit {fmfkit.__version__} found a compiled core of version {built}: two installations are mixed up; "
             "uninstall fmfkit, then install it again"
         )
-    wanted = os.environ.get("FMFKIT_ISA")
-    if wanted and not lib.fmf_choose_isa(wanted.encode()):
-        raise ImportError(f"FMFKIT_ISA={wanted!r}: this build on this processor has {', '.join(isa_available())}")
+    if wanted := os.environ.get("FMFKIT_ISA"):
+        try:
+            choose_isa(wanted)
+        except ValueError as error:
+            raise ImportError(f"FMFKIT_ISA={error}") from None
+
+
+def choose_isa(name: str) -> None:
+    """Use an instruction set from now on."""
+    if not lib.fmf_choose_isa(name.encode()):
+        raise ValueError(f"{name!r}: this build on this processor has {', '.join(isa_available())}")
 
 
 def isa_available() -> list[str]:

@@ -49,9 +49,7 @@ class AllCells:
             raise ValueError(f"{attribute.name}: expected a finite number, got {value!r}")
 
 
-def row_weights(
-    given: NDArray[np.float64] | None, counts: NDArray[np.int64], dtype: np.dtype[Any], name: str
-) -> Reals:
+def row_weights(given: NDArray[np.float64] | None, counts: NDArray[np.int64], dtype: np.dtype[Any], name: str) -> Reals:
     """Return how much the cells of each row count, given its number of pairs."""
     if given is None:
         return (counts > 0).astype(dtype)

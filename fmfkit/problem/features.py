@@ -223,7 +223,9 @@ def _rows(
     check_finite(name, X.data)
     check_squares(name, X.data)
     widths = [part.stop - part.start for part in slices.values()]
-    own, own_value = _own_features(X, np.repeat([own_blocks is None or block in own_blocks for block in slices], widths))
+    own, own_value = _own_features(
+        X, np.repeat([own_blocks is None or block in own_blocks for block in slices], widths)
+    )
     _put_own_first(X, own)
     row_ptr = X.indptr.astype(np.int64)
     scale = _row_scale(row_ptr, X.data, own)

@@ -1,0 +1,20 @@
+"""The plugin "mpi"."""
+
+from __future__ import annotations
+
+from fmfkit import Spec, hookimpl
+
+fmfkit_interface = 1
+
+
+@hookimpl
+def fmfkit_solvers() -> list[Spec]:
+    """Offer the default solver on queries in shards."""
+    return [
+        Spec(
+            "sharded",
+            "fmfkit_mpi.solver:Sharded",
+            "the default solver on queries in shards, of which an MPI rank may have some",
+            examples=[{"shards": 1}, {"shards": 5, "directions": 3}],
+        )
+    ]
