@@ -52,6 +52,7 @@ _MODULES = {
     "losses": "fmfkit.losses",
     "metrics": "fmfkit.metrics",
     "native": "fmfkit.native",
+    "processes": "fmfkit.processes",
     "regularizers": "fmfkit.regularizers",
     "schedulers": "fmfkit.schedulers",
     "search": "fmfkit.search",
@@ -71,6 +72,7 @@ if TYPE_CHECKING:
     from fmfkit import losses as losses
     from fmfkit import metrics as metrics
     from fmfkit import native as native
+    from fmfkit import processes as processes
     from fmfkit import regularizers as regularizers
     from fmfkit import schedulers as schedulers
     from fmfkit import search as search

@@ -10,6 +10,13 @@ import click
 import fmfkit
 from fmfkit.cli import streams
 from fmfkit.plugins.builtin import COMMANDS
+from fmfkit.processes import launched
+
+
+HARMLESS = ("info", "plugins")
+"""Commands that each process of a launcher may run alone."""
+TOGETHER = "_together"
+"""What ends the names of plugins' commands that a launcher's processes run instead of ours."""
 
 
 class _LazyGroup(click.Group):
@@ -19,6 +26,9 @@ class _LazyGroup(click.Group):
         return sorted({*COMMANDS, *_plugin_commands()})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        started = launched()
+        if cmd_name in COMMANDS and started > 1 and cmd_name not in HARMLESS:
+            cmd_name = _together(cmd_name, started)
         if cmd_name in COMMANDS:
             command: click.Command = importlib.import_module(f"fmfkit.cli.{cmd_name.replace('-', '_')}").command
             return command
@@ -43,6 +53,15 @@ class _LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(sorted({**_plugin_commands(), **COMMANDS}.items()))
+
+
+def _together(name: str, started: int) -> str:
+    """Return the command of a plugin that does with all processes of a launcher what one of ours does in one."""
+    if (together := name + TOGETHER) in _plugin_commands():
+        return together
+    known = ", ".join(sorted(one.removesuffix(TOGETHER) for one in _plugin_commands() if one.endswith(TOGETHER)))
+    advice = f"the commands for several processes are: {known}" if known else "fmfkit-mpi trains on several: install it"
+    raise click.UsageError(f"a launcher started {started} processes, and each would run `fmfkit {name}` alone; {advice}")
 
 
 def _plugin_commands() -> dict[str, str]:

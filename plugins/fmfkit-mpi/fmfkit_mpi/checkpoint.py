@@ -32,10 +32,10 @@ Arrays = dict[str, NDArray[Any]]
 
 def _interval(given: int | str) -> int | float:
     """Return a number of rounds, as int, or of seconds, as float, of 5 or "60s"."""
-    if isinstance(given, int):
-        value: int | float = given
-    else:
-        value = float(given[:-1]) if given.endswith("s") else int(given)
+    try:
+        value = float(given[:-1]) if isinstance(given, str) and given.endswith("s") else int(given)
+    except ValueError:
+        value = 0
     if not value > 0:
         raise ValueError(f"every: expected a number of rounds, such as 5, or of seconds, such as '60s', got {given!r}")
     return value

@@ -119,7 +119,9 @@ def gather(
     roles = _roles(group, frame, columns or {})
     frame = frame.select([roles[role] for role in ROLES if roles[role] is not None])
     query, target = str(roles["query"]), str(roles["target"])
-    frame = exchanged(group, frame, shards_of(frame[query], group.shards)).sort(SHARD, query, target, maintain_order=True)
+    frame = exchanged(group, frame, shards_of(frame[query], group.shards)).sort(
+        SHARD, query, target, maintain_order=True
+    )
     frame, roles = _without_duplicates(group, frame, roles)
     known = _all_queries(group, frame.select(query, SHARD).unique(), queries, query)
     every_target = _all_targets(group, frame[target], targets, target)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import socket
 import time
 from collections.abc import Callable, Sequence
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 
 import fmfkit
 from fmfkit import kernels
+from fmfkit.processes import launched
 from fmfkit_mpi.tree import Fill, Node, Room, add_up, nodes_of
 from fmfkit_mpi.watch import Watch
 
@@ -146,8 +146,13 @@ class Group:
 
     def __init__(self, shards: int = SHARDS, *, comm: Any = None) -> None:
         """Take all ranks that a launcher started, or those of a communicator of mpi4py."""
-        if comm is None and launched() > 1:
+        if comm is None and (started := launched()) > 1:
             comm = world()
+            if comm.size != started:
+                raise RuntimeError(
+                    f"a launcher started {started} processes, and MPI knows of {comm.size}: mpiexec and mpi4py are of "
+                    "different MPIs; use the mpiexec of the MPI that mpi4py uses, or for SLURM `srun --mpi=pmi2`, or pmix"
+                )
         self.comm, self.shards = comm, shards
         self.rank, self.size = (0, 1) if comm is None else (comm.rank, comm.size)
         if shards < self.size:
@@ -197,14 +202,6 @@ class Group:
         return value if self.size == 1 else self.comm.bcast(value)
 
 
-def launched() -> int:
-    """Return how many ranks a launcher says that it started."""
-    for name in ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_SIZE", "SLURM_STEP_NUM_TASKS"):
-        if os.environ.get(name, "").isdigit():
-            return int(os.environ[name])
-    return 1
-
-
 def _level(comm: Any) -> None:
     """Let all ranks use the best instruction set that all of them have, and refuse mixed versions."""
     info = fmfkit.build_info()
@@ -221,4 +218,4 @@ def _level(comm: Any) -> None:
     kernels.use_instruction_set(common[-1])
 
 
-__all__ = ["SHARDS", "Group", "GroupSums", "Traffic", "launched", "range_of", "world"]
+__all__ = ["SHARDS", "Group", "GroupSums", "Traffic", "range_of", "world"]

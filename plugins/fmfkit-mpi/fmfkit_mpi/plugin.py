@@ -18,3 +18,12 @@ def fmfkit_solvers() -> list[Spec]:
             examples=[{"shards": 1}, {"shards": 5, "directions": 3}],
         )
     ]
+
+
+@hookimpl
+def fmfkit_commands() -> list[Spec]:
+    """Offer what `fmfkit fit` and `fmfkit recommend` are where a launcher started several processes."""
+    return [
+        Spec("fit_together", "fmfkit_mpi.cli:fit", "What `mpirun -n 8 fmfkit fit` is: train on all its processes."),
+        Spec("recommend_together", "fmfkit_mpi.cli:recommend", "What `mpirun -n 8 fmfkit recommend` is."),
+    ]

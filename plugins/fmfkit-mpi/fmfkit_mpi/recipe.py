@@ -92,7 +92,9 @@ class Together:
         watch = None
         if held_out is not None:
             judged = Held.of(held_out, self.gathered.rows.start)
-            watch = callbacks.KeepBest(lambda model: self.measure(model, judged, name), False, name, self.settings.patience)
+            watch = callbacks.KeepBest(
+                lambda model: self.measure(model, judged, name), False, name, self.settings.patience
+            )
         model = self._fit(problem, self.settings.rounds, watch, checkpoint, more)
         refitted = refit and watch is not None
         if refitted:

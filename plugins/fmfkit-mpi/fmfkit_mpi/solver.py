@@ -10,7 +10,8 @@ import numpy as np
 from attrs import validators
 
 from fmfkit import Problem, RoundReport, Solver, State, kernels
-from fmfkit_mpi.group import SHARDS, GroupSums, launched
+from fmfkit.processes import launched
+from fmfkit_mpi.group import SHARDS, GroupSums
 
 _count = [validators.instance_of(int), validators.ge(1)]
 

@@ -10,11 +10,12 @@ PROGRAMS = Path(__file__).parent / "programs"
 
 @pytest.fixture(scope="session")
 def mpiexec():
-    """Return a function that runs one of the programs on some ranks; it returns what became of it."""
+    """Return a function that runs one of the programs, or fmfkit, on some ranks; it returns what became of it."""
 
     def run(ranks, program, *arguments, timeout=120):
         launcher = [str(Path(sys.executable).with_name("mpiexec")), "-n", str(ranks)]
-        command = [sys.executable, str(PROGRAMS / program), *map(str, arguments)]
+        what = ["-m", program] if program == "fmfkit" else [str(PROGRAMS / program)]
+        command = [sys.executable, *what, *map(str, arguments)]
         environment = os.environ | {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "passive"}
         whole = command if ranks == 1 else launcher + command
         return subprocess.run(whole, env=environment, capture_output=True, text=True, timeout=timeout, check=False)

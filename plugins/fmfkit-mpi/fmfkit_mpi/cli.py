@@ -1,0 +1,169 @@
+"""The commands of several ranks: ``mpirun -n 8 fmfkit fit ...`` and ``mpirun -n 8 fmfkit recommend ...``."""
+
+from __future__ import annotations
+
+import functools
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from fmfkit import FMF, Recommender
+from fmfkit.errors import WriteError
+from fmfkit_mpi.checkpoint import ShardCheckpoint
+from fmfkit_mpi.data import gather
+from fmfkit_mpi.group import SHARDS, Group
+from fmfkit_mpi.recipe import MEASURES, Outcome, Together
+
+AT_ONCE = 65536
+"""Queries that are answered at a time."""
+existing = click.Path(exists=True, dir_okay=False)
+SHARE = click.FloatRange(0, 1, max_open=True)
+
+
+def friendly(command: Callable[..., None]) -> Callable[..., None]:
+    """Turn errors that are the user's to mend into one line and exit code 1, where no group has told of them."""
+
+    @functools.wraps(command)
+    def wrapped(*args: Any, **kwargs: Any) -> None:
+        try:
+            command(*args, **kwargs)
+        except (ValueError, LookupError, TypeError, ArithmeticError, OSError) as error:
+            raise click.ClickException(str(error)) from error
+
+    return wrapped
+
+
+class Strength(click.ParamType[Any]):
+    """A number, or auto."""
+
+    name = "number|auto"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return it."""
+        try:
+            return value if value == "auto" else float(value)
+        except ValueError:
+            self.fail(f"{value!r} is not a number, nor 'auto'", param, ctx)
+
+
+@click.command()
+@click.argument("pairs", type=existing, nargs=-1, required=True)
+@click.option("--queries", multiple=True, type=existing, help="Table of attributes of the queries; may be given again.")
+@click.option("--targets", type=existing, help="Table of attributes of the targets, which every rank reads.")
+@click.option("--out", default="model.fmf", show_default=True, type=click.Path(dir_okay=False), help="Model file.")
+@click.option("--query", help="Column of PAIRS with the queries' ids; found by name or place if left out.")
+@click.option("--target", help="Column with the targets' ids.")
+@click.option("--rating", help="Column with the ratings.")
+@click.option("--weight", help="Column with weights.")
+@click.option("--history/--no-history", help="Give queries the targets they are paired with as features (SVD++).")
+@click.option("--shards", default=SHARDS, show_default=True, type=click.IntRange(1), help="Shards of the queries: with "
+              "the seed, what the result depends on; at least as many as ranks.")  # fmt: skip
+@click.option("--data", type=click.Choice(["auto", "positives", "ratings"]), help="What PAIRS are taken as.")
+@click.option("--rank", type=click.IntRange(1), help="Latent dimensions.")
+@click.option("--loss", help="Loss, by name: see `fmfkit plugins`.")
+@click.option("--l2", type=Strength(), help="Strength of the factors' penalty; auto learns it from ratings.")
+@click.option("--bias-l2", type=float, help="Strength of the biases' penalty where l2 is given.")
+@click.option("--cells", type=float, help="How much all pairs of a query and a target count, for positives only.")
+@click.option("--rounds", type=click.IntRange(1), help="Rounds, at most.")
+@click.option("--patience", type=click.IntRange(1), help="Rounds without a better value before training stops.")
+@click.option("--seed", type=click.IntRange(0), help="Of all that is drawn, and of what is held out.")
+@click.option("--threads", type=click.IntRange(1), help="Threads of each rank.")
+@click.option("--validate", default=0.1, show_default=True, type=SHARE, help="Share of the training pairs that chooses "
+              "the number of rounds.")  # fmt: skip
+@click.option(
+    "--refit/--no-refit", default=True, show_default=True, help="Whether to train on all training pairs then."
+)
+@click.option("--test", default=0.0, show_default=True, type=SHARE, help="Share to hold out and to measure on.")
+@click.option("--metric", type=click.Choice(list(MEASURES)), help="What is measured.")
+@click.option("--checkpoint", type=click.Path(file_okay=False), metavar="FOLDER", help="Folder, seen by all ranks, to "
+              "keep the fit in, so that --resume can go on from there, on any number of ranks.")  # fmt: skip
+@click.option("--checkpoint-every", default="60s", show_default=True, metavar="ROUNDS|SECONDSs", help="How often.")
+@click.option("--resume", is_flag=True, help="Go on from the checkpoint in FOLDER, if there is one.")
+@click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON.")
+@friendly
+def fit(
+    pairs: tuple[str, ...],
+    queries: tuple[str, ...],
+    targets: str | None,
+    out: str,
+    shards: int,
+    history: bool,
+    checkpoint: str | None,
+    checkpoint_every: str,
+    resume: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Train a model on PAIRS with all processes that a launcher started, each of which reads some of the files.
+
+    The result has the same bits for any number of them.
+    """
+    recipe = {name: options.pop(name) for name in ("validate", "refit", "test", "metric")}
+    columns = {name: options.pop(name) for name in ("query", "target", "rating", "weight")}
+    with Group(shards) as group:
+        settings = FMF(**{name: value for name, value in options.items() if value is not None})
+        _check_destination(out)
+        if resume and checkpoint is None:
+            raise ValueError("--resume: give --checkpoint FOLDER, too: what to go on from")
+        kept = None if checkpoint is None else ShardCheckpoint(group, checkpoint, checkpoint_every, resume)
+        gathered = gather(group, pairs, queries=queries, targets=targets, columns=columns, history=history)
+        shown = [_progress] if group.rank == 0 and not as_json else []
+        outcome = Together.of(group, gathered, settings).run(**recipe, checkpoint=kept, more=shown)
+        if outcome.recommender is not None:
+            outcome.recommender.save(out)
+            _show(outcome, out, group, as_json=as_json)
+
+
+def _check_destination(out: str) -> None:
+    if not Path(out).resolve().parent.is_dir():
+        raise WriteError(f"{out}: there is no folder to write it to")
+
+
+def _progress(event: Any) -> None:
+    found = "".join(f"  {name} {value:.4f}" for name, value in event.measured.items())
+    record = event.record
+    click.echo(f"round {record.round}: objective {record.objective:.6g}{found}  {record.seconds:.2f} s", err=True)
+
+
+def _show(outcome: Outcome, out: str, group: Group, *, as_json: bool) -> None:
+    """Print what became of it."""
+    names = ("rounds", "objective", "stopped", "validation", "test", "metric", "refitted")
+    summary = {"model": out, "ranks": group.size, **{name: getattr(outcome, name) for name in names}}
+    if as_json:
+        click.echo(json.dumps(summary))
+        return
+    again = ", trained again on all training pairs" if outcome.refitted else ""
+    click.echo(f"{out}: {outcome.rounds} rounds on {group.size} ranks{again}")
+    for part in ("validation", "test"):
+        if (value := getattr(outcome, part)) is not None:
+            click.echo(f"{part}: {outcome.metric} {value:.4f}")
+
+
+@click.command()
+@click.argument("model", type=existing)
+@click.option("-k", default=10, show_default=True, type=click.IntRange(1), help="How many targets.")
+@click.option("--seen", is_flag=True, help="Also what is in the training data.")
+@click.option("--out", required=True, type=click.Path(file_okay=False), help="Folder, for a Parquet file of each rank.")
+@friendly
+def recommend(model: str, k: int, seen: bool, out: str) -> None:
+    """Write the best targets for all queries of MODEL, each process those of some."""
+    with Group(sys.maxsize) as group:
+        Path(out).mkdir(parents=True, exist_ok=True)
+        trained = Recommender.load(model)
+        ids = trained.encoder.queries.ids.values
+        begin, end = (len(ids) * rank // group.size for rank in (group.rank, group.rank + 1))
+        for first in range(begin, end, AT_ONCE):
+            some = ids[first : min(first + AT_ONCE, end)].to_list()
+            part = Path(out) / f"part-{first:012}.parquet"
+            trained.recommend(some, k, seen=seen).write_parquet(part)
+        counts = group.each(end - begin)
+        if group.rank == 0:
+            click.echo(f"{out}: the best {k} targets of {int(np.sum(counts))} queries, by {group.size} ranks")
+
+
+__all__ = ["fit", "recommend"]

@@ -1,0 +1,79 @@
+import numpy as np
+import polars as pl
+import pytest
+
+from fmfkit.errors import DataError
+from fmfkit_mpi import Group
+from fmfkit_mpi.data import gather, hashes, shards_of
+
+
+def test_the_hash_of_an_id_is_fixed_for_ever():
+    found = hashes(pl.Series(["a", "b", "a", "a much longer id, of more than eight bytes", "ü"]))
+    assert found.tolist() == [
+        17613116445489509019,
+        3699925574094580642,
+        17613116445489509019,
+        1677729481331930430,
+        16870612050760351658,
+    ]
+    assert hashes(pl.Series([17])).tolist() == hashes(pl.Series(["17"])).tolist()
+
+
+def test_shards_have_about_as_many_ids_each():
+    counts = np.bincount(shards_of(pl.Series(range(16000)), 16))
+    assert counts.min() > 850
+    assert counts.max() < 1150
+
+
+@pytest.fixture
+def tables(tmp_path):
+    """Pairs in two files, and attributes of both sides."""
+    rng = np.random.default_rng(0)
+    user, item = np.divmod(rng.choice(30 * 20, 200, replace=False), 20)
+    pairs = pl.DataFrame({"user": [f"u{n}" for n in user], "item": item, "rating": rng.integers(1, 6, 200)})
+    paths = [tmp_path / "0.parquet", tmp_path / "1.csv"]
+    pairs[:120].write_parquet(paths[0])
+    pairs[120:].write_csv(paths[1])
+    users = pl.DataFrame({"user": [f"u{n}" for n in range(33)], "job": rng.choice(["a", "b"], 33)})
+    items = pl.DataFrame({"item": np.arange(22)[::-1], "genre": rng.choice(["x", "y"], 22)})
+    return pairs, paths, users, items
+
+
+def test_queries_are_numbered_by_shard_and_id_and_targets_by_id(tables):
+    pairs, paths, users, items = tables
+    gathered = gather(Group(4), paths, queries=[users], targets=items)
+    ids = gathered.data.queries.ids.values
+    shard = shards_of(ids, 4)
+    assert sorted(ids.to_list()) == sorted(users["user"].to_list())
+    assert list(zip(shard, ids, strict=True)) == sorted(zip(shard, ids, strict=True))
+    assert gathered.data.targets.ids.values.to_list() == list(range(22))
+    assert [int((shard < n).sum()) for n in range(5)] == gathered.cuts.tolist()
+    back = {(str(q), int(t), float(y)) for q, t, y in pairs.iter_rows()}
+    data = gathered.data
+    assert {(ids[int(q)], int(t), float(y)) for q, t, y in zip(data.query, data.target, data.y, strict=True)} == back
+
+
+def test_the_order_of_files_and_rows_changes_nothing(tables):
+    pairs, paths, users, items = tables
+    one = gather(Group(4), paths, queries=[users], targets=items)
+    other = gather(Group(4), [pairs.reverse()], queries=[users.reverse()], targets=items.reverse())
+    for name in ("query", "target", "y"):
+        assert (getattr(one.data, name) == getattr(other.data, name)).all()
+    assert one.data.queries.table.equals(other.data.queries.table)
+
+
+def test_pairs_without_ratings_that_occur_several_times_are_counted():
+    pairs = pl.DataFrame({"user": ["a", "a", "b", "a"], "item": [1, 1, 1, 2]})
+    data = gather(Group(2), [pairs]).data
+    assert sorted(data.weight) == [1, 1, 2]
+
+
+def test_ratings_that_repeat_a_pair_are_refused():
+    pairs = pl.DataFrame({"user": ["a", "a"], "item": [1, 1], "rating": [3, 4]})
+    with pytest.raises(DataError, match="1 rows repeat a pair"):
+        gather(Group(2), [pairs])
+
+
+def test_files_with_other_columns_are_refused(tmp_path):
+    with pytest.raises((DataError, pl.exceptions.PolarsError)):
+        gather(Group(2), [pl.DataFrame({"user": [1], "item": [2]}), pl.DataFrame({"user": [1], "film": [2]})])
