@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import attrs
-import numpy as np
 from numpy.typing import NDArray
 
 from fmfkit._core import ffi, lib

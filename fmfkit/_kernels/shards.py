@@ -1,7 +1,8 @@
-"""Rounds of the default solver on queries that are divided into shards: docs/mathematics.md says which sums are made."""
+"""Rounds of the default solver on queries that are divided into shards, with sums over all shards between phases."""
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import attrs
@@ -18,7 +19,6 @@ from fmfkit._kernels.phases import BIAS, BOTH, BY_FEATURE, PASSING, Phases, comm
 from fmfkit._kernels.plan import Plan
 from fmfkit._kernels.scoring import Scored
 from fmfkit._kernels.side import Given, SideUpdate
-from fmfkit._kernels.structs import new_embedding
 from fmfkit.interfaces import Partition
 from fmfkit.problem.division import Division
 from fmfkit.problem.learnt import spread_squares, spread_value
@@ -45,7 +45,7 @@ class Shards:
         self._score = np.empty(problem.pairs, problem.dtype)
         self._scored = False
         ptr = problem.query.pairs.ptr[division.cuts]
-        self._pairs = [slice(int(a), int(b)) for a, b in zip(ptr, ptr[1:], strict=False)]
+        self._pairs = [slice(int(a), int(b)) for a, b in itertools.pairwise(ptr)]
         self._lay_out_queries(problem, directions)
         self._lay_out_targets(problem, directions)
 
@@ -252,13 +252,13 @@ def query_side(problem: Problem, division: Division, shard: int, laid: Side | No
 
 def by_target(pairs: Pairs, targets: int) -> Pairs:
     """Return the same pairs grouped by target."""
-    across = [
-        None if values is None else sp.csr_array((values, pairs.other, pairs.ptr), shape=(pairs.rows, targets)).tocsc()
-        for values in (pairs.y, pairs.weight)
-    ]
-    Y, W = across
+    shape = (pairs.rows, targets)
+    Y = sp.csr_array((pairs.y, pairs.other, pairs.ptr), shape=shape).tocsc()
+    weight = None
+    if pairs.weight is not None:
+        weight = sp.csr_array((pairs.weight, pairs.other, pairs.ptr), shape=shape).tocsc().data
     ptr = Y.indptr.astype(np.int64)
-    return Pairs(targets, ptr, Y.indices.astype(np.int32), Y.data, None if W is None else W.data, chunks(ptr))
+    return Pairs(targets, ptr, Y.indices.astype(np.int32, copy=False), Y.data, weight, chunks(ptr))
 
 
 def query_gram(problem: Problem, division: Division, U: Reals, threads: int) -> Gram:

@@ -12,7 +12,6 @@ from fmfkit.cli import streams
 from fmfkit.plugins.builtin import COMMANDS
 from fmfkit.processes import launched
 
-
 HARMLESS = ("info", "plugins")
 """Commands that each process of a launcher may run alone."""
 TOGETHER = "_together"
@@ -60,8 +59,10 @@ def _together(name: str, started: int) -> str:
     if (together := name + TOGETHER) in _plugin_commands():
         return together
     known = ", ".join(sorted(one.removesuffix(TOGETHER) for one in _plugin_commands() if one.endswith(TOGETHER)))
-    advice = f"the commands for several processes are: {known}" if known else "fmfkit-mpi trains on several: install it"
-    raise click.UsageError(f"a launcher started {started} processes, and each would run `fmfkit {name}` alone; {advice}")
+    advice = f"commands for several processes are: {known}" if known else "install fmfkit-mpi, which trains on several"
+    raise click.UsageError(
+        f"a launcher started {started} processes, and each would run `fmfkit {name}` alone; {advice}"
+    )
 
 
 def _plugin_commands() -> dict[str, str]:

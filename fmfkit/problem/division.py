@@ -1,8 +1,8 @@
 """Queries divided into shards, of which a process may have only some, and sums over all of them.
 
-A shard is some queries with their pairs and their own features. What all shards share, the targets and all other features
-of the queries, every process has. Sums over shards are made in one order, whichever process has a shard: the bits of a
-result do not depend on the number of processes.
+A shard is some queries with their pairs and their own features. What all shards share, the targets and all other
+features of the queries, every process has. Sums over shards are made in one order, whichever process has a shard: the
+bits of a result do not depend on the number of processes.
 """
 
 from __future__ import annotations
@@ -84,7 +84,8 @@ class Division:
         tables = self.sums.gather([_values(self.pairs(pairs, shard)) for shard in range(len(self))])
         table = np.concatenate(tables)
         y, place = np.unique(table[:, 0], return_inverse=True)
-        return y.astype(pairs.y.dtype), np.bincount(place.reshape(-1), weights=table[:, 1], minlength=len(y))
+        weight = np.bincount(place.reshape(-1), weights=table[:, 1], minlength=len(y))
+        return y.astype(pairs.y.dtype), weight.astype(np.float64)
 
 
 def _values(pairs: Pairs) -> NDArray[np.float64]:
@@ -94,11 +95,10 @@ def _values(pairs: Pairs) -> NDArray[np.float64]:
     weight = np.bincount(place, weights=pairs.weight, minlength=len(y)).astype(np.float64)
     if len(y) > MOST_VALUES:
         group = np.arange(len(y)) * MOST_VALUES // len(y)
-        count = np.bincount(group)
-        mean = np.bincount(group, weights=y) / count
         total = np.bincount(group, weights=weight)
-        weighed = np.bincount(group, weights=y * weight)
-        y, weight = np.where(total > 0, weighed / np.where(total > 0, total, 1), mean), total
+        weighed = np.bincount(group, weights=y * weight) / np.where(total > 0, total, 1)
+        y = np.where(total > 0, weighed, np.bincount(group, weights=y) / np.bincount(group))
+        weight = total.astype(np.float64)
     return np.stack([y.astype(np.float64), weight], axis=1)
 
 

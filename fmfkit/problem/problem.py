@@ -73,7 +73,8 @@ class Problem:
         if not isinstance(objective, Objective):
             raise TypeError(f"objective: expected an Objective, got {type(objective).__name__}")
         pairs = observations.by_query
-        y, weight = (None if array is None else frozen(array) for array in observations.values)
+        values, weights = observations.values
+        y, weight = frozen(values), None if weights is None else frozen(weights)
         if objective.loss.learns:
             objective = attrs.evolve(objective, loss=objective.loss.learnt(None, y, weight))
         objective.loss.check_y(frozen(pairs.y))

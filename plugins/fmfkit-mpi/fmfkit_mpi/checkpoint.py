@@ -1,7 +1,7 @@
 """Checkpoints by shard: each rank keeps those that it has, and any number of ranks goes on from them, bit for bit.
 
-A folder has ``latest.json``, which is replaced when all that it names is on the disks, and one folder for each round that
-it may name, with a safetensors file for each shard and one for what all shards share.
+A folder has ``latest.json``, which is replaced when all that it names is on the disks, and one folder for each round
+that it may name, with a safetensors file for each shard and one for what all shards share.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from typing import Any
 
 import attrs
 import numpy as np
+from fmfkit_mpi.group import Group
 from numpy.typing import NDArray
 from safetensors import safe_open
 from safetensors.numpy import save_file
 
 from fmfkit import Problem, RoundEvent, RoundRecord, State, Strengths, callbacks
 from fmfkit.errors import CheckpointError
-from fmfkit_mpi.group import Group
 
 FORMAT = "fmfkit shards 1"
 LATEST = "latest.json"
@@ -164,7 +164,7 @@ class ShardCheckpoint:
         found = []
         for place, shard in enumerate(self.group.mine):
             own, pairs = problem.X.own[division.rows(place)], division.pairs(problem.query.pairs, place)
-            digest = zlib.crc32(pairs.y, zlib.crc32(pairs.other, zlib.crc32(pairs.ptr)))
+            digest = zlib.crc32(pairs.y.data, zlib.crc32(pairs.other.data, zlib.crc32(pairs.ptr.data)))
             found.append((own[own >= 0], f"shard-{shard:05}.safetensors", f"{digest:08x}"))
         return found
 

@@ -11,13 +11,13 @@ from typing import Any
 
 import click
 import numpy as np
-
-from fmfkit import FMF, Recommender
-from fmfkit.errors import WriteError
 from fmfkit_mpi.checkpoint import ShardCheckpoint
 from fmfkit_mpi.data import gather
 from fmfkit_mpi.group import SHARDS, Group
 from fmfkit_mpi.recipe import MEASURES, Outcome, Together
+
+from fmfkit import FMF, Recommender
+from fmfkit.errors import WriteError
 
 AT_ONCE = 65536
 """Queries that are answered at a time."""

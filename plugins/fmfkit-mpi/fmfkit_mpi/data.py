@@ -12,12 +12,12 @@ from typing import Any
 import attrs
 import numpy as np
 import polars as pl
+from fmfkit_mpi.group import Group
 from numpy.typing import NDArray
 
 from fmfkit import Dataset
 from fmfkit.data import SideTable, read_table
 from fmfkit.errors import DataError
-from fmfkit_mpi.group import Group
 
 SHARD = "__shard__"
 AT_ONCE = 2**22
@@ -133,7 +133,8 @@ def gather(
 
 def _roles(group: Group, frame: pl.DataFrame, columns: dict[str, str | None]) -> dict[str, str | None]:
     """Return the columns by their roles, as a rank that has rows finds them."""
-    mine = dict(Dataset.of(frame.head(100), duplicates="last", **columns).columns) if frame.height else None
+    given: dict[str, Any] = {**columns}
+    mine = dict(Dataset.of(frame.head(100), duplicates="last", **given).columns) if frame.height else None
     found = next((roles for roles in group.each(mine) if roles is not None), None)
     if found is None:
         raise DataError("pairs: the files have no rows")
@@ -164,12 +165,14 @@ def _all_queries(group: Group, paired: pl.DataFrame, tables: Sequence[Any], quer
         table = table.rename({key: query}).with_columns(pl.col(query).cast(paired.schema[query]))
         table = exchanged(group, table, shards_of(table[query], group.shards))
         mine = paired.join(table, on=[query, SHARD], how="full", coalesce=True)
-    return pl.concat(group.each(mine.sort(SHARD, query)), how="vertical_relaxed")
+    every: list[pl.DataFrame] = group.each(mine.sort(SHARD, query))
+    return pl.concat(every, how="vertical_relaxed")
 
 
 def _all_targets(group: Group, paired: pl.Series, table: Any, target: str) -> pl.Series:
     """Return all targets in the order of their numbers."""
-    found = pl.concat(group.each(paired.unique()))
+    parts: list[pl.Series] = group.each(paired.unique())
+    found = pl.concat(parts)
     if table is not None:
         frame = read_table(table, "targets")
         key = target if target in frame.columns else frame.columns[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import socket
 import time
 from collections.abc import Callable, Sequence
@@ -10,13 +11,13 @@ from typing import Any, Self
 
 import attrs
 import numpy as np
+from fmfkit_mpi.tree import Fill, Node, Room, add_up, nodes_of
+from fmfkit_mpi.watch import Watch
 from numpy.typing import NDArray
 
 import fmfkit
 from fmfkit import kernels
 from fmfkit.processes import launched
-from fmfkit_mpi.tree import Fill, Node, Room, add_up, nodes_of
-from fmfkit_mpi.watch import Watch
 
 SHARDS = 16
 """Shards unless asked otherwise: their number is part of what is trained, as a seed is."""
@@ -54,7 +55,8 @@ class GroupSums(kernels.Sums):
     def __init__(self, comm: Any, shards: int) -> None:
         """Find out who has what; ``comm`` None stands for this process alone."""
         self.comm, self.shards, self.traffic = comm, shards, Traffic()
-        self.rank, self.ranks = (0, 1) if comm is None else (comm.rank, comm.size)
+        self.rank: int = 0 if comm is None else comm.rank
+        self.ranks: int = 1 if comm is None else comm.size
         self.mine = range_of(self.rank, self.ranks, shards)
         self.first = self.mine[0]
         self._all = (0, shards)
@@ -99,7 +101,7 @@ class GroupSums(kernels.Sums):
         if len(mine) == 1:
             sent = mine[0]
         else:
-            sent = np.concatenate([sums[a:b] for a, b in zip(cuts, cuts[1:], strict=False) for sums in mine])
+            sent = np.concatenate([sums[a:b] for a, b in itertools.pairwise(cuts) for sums in mine])
         here = int(sizes[self.rank])
         counts = [len(nodes) * here for nodes in self._nodes]
         received = np.empty(sum(counts), out.dtype)
@@ -150,11 +152,12 @@ class Group:
             comm = world()
             if comm.size != started:
                 raise RuntimeError(
-                    f"a launcher started {started} processes, and MPI knows of {comm.size}: mpiexec and mpi4py are of "
-                    "different MPIs; use the mpiexec of the MPI that mpi4py uses, or for SLURM `srun --mpi=pmi2`, or pmix"
+                    f"a launcher started {started} processes, and MPI knows of {comm.size}: the launcher and "
+                    "mpi4py are of different MPIs; use the mpiexec of mpi4py's, or for SLURM `srun --mpi=pmi2`, or pmix"
                 )
         self.comm, self.shards = comm, shards
-        self.rank, self.size = (0, 1) if comm is None else (comm.rank, comm.size)
+        self.rank: int = 0 if comm is None else comm.rank
+        self.size: int = 1 if comm is None else comm.size
         if shards < self.size:
             raise ValueError(f"shards: {shards} for {self.size} ranks; expected at least one for each")
         self._watch: Watch | None = None

@@ -22,8 +22,9 @@ def fmfkit_solvers() -> list[Spec]:
 
 @hookimpl
 def fmfkit_commands() -> list[Spec]:
-    """Offer what `fmfkit fit` and `fmfkit recommend` are where a launcher started several processes."""
+    """Offer what `fmfkit fit` and `recommend` are where a launcher started several processes, and a benchmark."""
     return [
         Spec("fit_together", "fmfkit_mpi.cli:fit", "What `mpirun -n 8 fmfkit fit` is: train on all its processes."),
+        Spec("mpi_bench", "fmfkit_mpi.bench:command", "Time rounds by ranks; seconds, bytes, and a model of more."),
         Spec("recommend_together", "fmfkit_mpi.cli:recommend", "What `mpirun -n 8 fmfkit recommend` is."),
     ]

@@ -8,14 +8,14 @@ from typing import Any
 import attrs
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
-
-from fmfkit import FMF, AllCells, Dataset, Model, Observations, Problem, Recommender, callbacks, fit, metrics
-from fmfkit.data import Encoder
 from fmfkit_mpi.checkpoint import ShardCheckpoint
 from fmfkit_mpi.data import Gathered, hashes, mixed
 from fmfkit_mpi.group import Group
 from fmfkit_mpi.solver import Sharded
+from numpy.typing import NDArray
+
+from fmfkit import FMF, AllCells, Dataset, Model, Observations, Problem, Recommender, callbacks, fit, metrics
+from fmfkit.data import Encoder
 
 INDICATOR = "indicator"
 Measure = Callable[[Any, Any], float]
@@ -163,7 +163,7 @@ class Together:
         more: Sequence[Any],
     ) -> Model:
         """Train; with a watch, return the model of the best round."""
-        begin, watched = None, [] if watch is None else [watch]
+        begin, watched = None, list[Any]([] if watch is None else [watch])
         if checkpoint is not None:
             checkpoint.watch = watch
             begin = checkpoint.begin(problem)

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 from attrs import validators
+from fmfkit_mpi.group import SHARDS, GroupSums
 
 from fmfkit import Problem, RoundReport, Solver, State, kernels
 from fmfkit.processes import launched
-from fmfkit_mpi.group import SHARDS, GroupSums
 
 _count = [validators.instance_of(int), validators.ge(1)]
 
@@ -61,7 +61,7 @@ class Sharded(Solver):
         report: RoundReport = workspace.round(problem, state)
         division = problem.observations.division
         if division is not None and isinstance(division.sums, GroupSums) and division.sums.ranks > 1:
-            digest = zlib.crc32(np.ascontiguousarray(state.P[problem.X.shared]), zlib.crc32(state.Q))
+            digest = zlib.crc32(state.P[problem.X.shared].data, zlib.crc32(state.Q.data))
             division.sums.check_same("parameters", digest, state.round + 1)
         return report
 

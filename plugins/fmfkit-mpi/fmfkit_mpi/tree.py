@@ -1,4 +1,4 @@
-"""Sums over shards in one fixed order: a binary tree over the shards, of which any process can make the parts that it has."""
+"""Sums over shards in one fixed order: a binary tree over the shards, of which any process makes the parts it has."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ So every rank talks to rank 0 over TCP, in a thread of its own, a few times a se
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import select
 import socket
@@ -33,7 +34,7 @@ def addresses() -> list[str]:
     found: list[str] = []
     with contextlib.suppress(OSError):
         lines = Path("/proc/net/fib_trie").read_text().splitlines()
-        found = [before.split()[-1] for before, line in zip(lines, lines[1:], strict=False) if "host LOCAL" in line]
+        found = [before.split()[-1] for before, line in itertools.pairwise(lines) if "host LOCAL" in line]
     with contextlib.suppress(OSError):
         found += [str(info[4][0]) for info in socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)]
     return sorted(dict.fromkeys([*found, "127.0.0.1"]), key=lambda address: address.startswith("127."))

@@ -3,10 +3,10 @@ import shutil
 
 import numpy as np
 import pytest
+from fmfkit_mpi import Group, ShardCheckpoint
 
 from fmfkit import Objective, Observations, Problem
 from fmfkit.errors import CheckpointError
-from fmfkit_mpi import Group, ShardCheckpoint
 
 
 @pytest.fixture

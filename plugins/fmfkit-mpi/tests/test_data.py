@@ -1,10 +1,10 @@
 import numpy as np
 import polars as pl
 import pytest
-
-from fmfkit.errors import DataError
 from fmfkit_mpi import Group
 from fmfkit_mpi.data import gather, hashes, shards_of
+
+from fmfkit.errors import DataError
 
 
 def test_the_hash_of_an_id_is_fixed_for_ever():

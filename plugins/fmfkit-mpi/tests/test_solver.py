@@ -3,11 +3,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from fmfkit_mpi import Group
 
 from fmfkit import Objective, Observations, Penalties, Penalty, Problem, State, fit
 from fmfkit.errors import IncompatibleError
 from fmfkit.regularizers import ElasticNet
-from fmfkit_mpi import Group
 
 sys.path.insert(0, str(Path(__file__).parent / "programs"))
 from problems import CASES, SHAPES, observations

@@ -7,10 +7,10 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
+from fmfkit_mpi import Group
 from problems import CASES, observations
 
 from fmfkit import Objective, Problem, fit
-from fmfkit_mpi import Group
 
 
 def trouble(how, rank, event):

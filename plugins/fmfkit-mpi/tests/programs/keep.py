@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
+from fmfkit_mpi import Group, ShardCheckpoint
 from problems import CASES, observations
 
 from fmfkit import Objective, Problem, callbacks, fit
-from fmfkit_mpi import Group, ShardCheckpoint
 
 ROUNDS = 6
 

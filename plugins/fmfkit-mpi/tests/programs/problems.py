@@ -1,4 +1,4 @@
-"""Small problems in the shapes of the paper's data, by shards: a rank makes those that it has, the same on any number of ranks."""
+"""Small problems in the shapes of the paper's data: a rank makes the shards that it has, on any number of ranks."""
 
 import attrs
 import numpy as np
@@ -31,6 +31,7 @@ class Shape:
     queries: int
     targets: int
     pairs: int
+    indicator: bool = True
     tags: bool = False
     """Queries share words."""
     history: bool = False
@@ -40,10 +41,12 @@ class Shape:
 
 
 SHAPES = {
-    "ml10m": Shape(40, 90, 20, history=True, groups=True),
-    "yahoo": Shape(60, 150, 9, groups=True),
-    "weibo": Shape(50, 60, 8, tags=True, history=True, binary=True),
-    "flickr": Shape(45, 70, 6, tags=True, groups=True, binary=True),
+    "ml10m": Shape(40, 90, 20, history=True),
+    "yahoo": Shape(60, 150, 9, history=True, groups=True),
+    "weibo": Shape(50, 60, 8, tags=True, groups=True, binary=True),
+    "flickr": Shape(45, 90, 6, indicator=False, tags=True, binary=True),
+    "plain": Shape(40, 90, 9),
+    "plain, binary": Shape(40, 60, 9, binary=True),
 }
 
 
@@ -72,7 +75,7 @@ def observations(group, name, dtype, *, weighted=False):
     cuts = np.cumsum([0, *(part[0] for part in parts)])
     at = np.concatenate([part[1] + [[begin], [0]] for part, begin in zip(parts, cuts, strict=False)], axis=1)
     y, weight = (np.concatenate([part[n] for part in parts]) for n in (2, 3))
-    X = {"indicator": sp.eye_array(int(cuts[-1]), format="csr")}
+    X = {"indicator": sp.eye_array(int(cuts[-1]), format="csr")} if shape.indicator else {}
     for block in parts[0][4]:
         X[block] = sp.vstack([part[4][block] for part in parts], format="csr")
     rng = np.random.default_rng(12)

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
+from fmfkit_mpi import Group
 from problems import CASES, SHAPES, observations
 
 from fmfkit import Objective, Penalties, Problem, fit
-from fmfkit_mpi import Group
 
 
 def train(group, shape, case, dtype, threads, *, weighted):
@@ -20,7 +20,7 @@ def train(group, shape, case, dtype, threads, *, weighted):
         options["penalty"] = Penalties(**options["penalty"])
     problem = Problem(observations(group, shape, dtype, weighted=weighted), Objective(rank=11, **options))
     model = fit(problem, solver="sharded", rounds=4, threads=threads, seed=4)
-    own = problem.X.own
+    own = problem.X.own[problem.X.own >= 0]
     P = np.concatenate(group.each(model.P[own])), model.P[problem.X.shared]
     bits = hashlib.sha256(b"".join(np.ascontiguousarray(W).tobytes() for W in (*P, model.Q))).hexdigest()
     return {"bits": bits, "objective": [record.objective.hex() for record in model.history]}
