@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from fmfkit._kernels import cells, parts, scoring, shards
 from fmfkit._kernels.components import PANEL as _PANEL
+from fmfkit._kernels.components import is_smooth
 from fmfkit._kernels.library import choose_isa
 from fmfkit._kernels.panel import SYMMETRIC
 from fmfkit.native import check_abi
@@ -194,6 +195,19 @@ class Shards:
         """Lay the shards out, and embed both sides."""
         self._division, self._whole = division, problem.observations.division is None
         self._shards = shards.Shards(problem, division, state, directions)
+
+    @staticmethod
+    def refusals(problem: Problem) -> list[str]:
+        """Return the reasons why it cannot work on a problem."""
+        reasons = [
+            f"{part.regularizer!r} on features that queries share: sums over shards are made for l2 alone; give the "
+            "queries' side l2, or use solver='panel' in one process"
+            for part in problem.query.parts
+            if problem.X.shared.any() and not is_smooth(part.regularizer)
+        ]
+        if problem.loss.learns and problem.observations.division is not None:
+            reasons.append(f"{problem.loss!r} learns parameters of its own from all pairs, which no process has")
+        return reasons
 
     def round(self, problem: Problem, state: State) -> RoundReport:
         """Update P, then Q, as ``Solver.round`` does; report on all shards."""

@@ -31,16 +31,7 @@ class Sharded(Solver):
 
     def refusals(self, problem: Problem) -> list[str]:
         """Refuse what would need sums that are not made yet."""
-        reasons = []
-        shared = bool(problem.X.shared.any())
-        for part in problem.query.parts:
-            if shared and not _is_l2(part.regularizer):
-                reasons.append(
-                    f"{part.regularizer!r} on features that queries share: their steps need sums over shards that are "
-                    "made for l2 alone; give the queries' side l2, or use solver='panel' on one machine"
-                )
-        if problem.loss.learns:
-            reasons.append(f"{problem.loss!r} learns parameters of its own from all pairs, which no process has")
+        reasons: list[str] = kernels.Shards.refusals(problem)
         if problem.observations.division is None and launched() > 1:
             reasons.append(
                 f"a launcher started {launched()} processes, and each has a whole problem; give Observations a "
@@ -74,10 +65,6 @@ class Sharded(Solver):
         ends = np.arange(1, self.shards) * len(pairs) // self.shards
         cuts = [0, *np.searchsorted(pairs.ptr, ends), pairs.rows]
         return kernels.Division(np.array(cuts, np.int64), GroupSums(None, self.shards))
-
-
-def _is_l2(regularizer: Any) -> bool:
-    return type(regularizer).__name__ == "ElasticNet" and regularizer.l1 == 0
 
 
 __all__ = ["Sharded"]

@@ -66,7 +66,7 @@ def test_shards_without_queries_are_no_obstacle():
 def test_what_the_queries_side_cannot_have_is_refused_with_the_reason():
     _, whole = divided_and_whole("weibo", "logistic", "float32")
     lasso = whole.replace(penalty=Penalties(P=Penalty(ElasticNet(l1=0.1)), Q=Penalty()))
-    with pytest.raises(IncompatibleError, match="sums over shards that are made for l2 alone"):
+    with pytest.raises(IncompatibleError, match="sums over shards are made for l2 alone"):
         fit(lasso, solver="sharded", rounds=1)
 
 
