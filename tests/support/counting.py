@@ -8,7 +8,7 @@ import pytest
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):
     report = yield
-    tried = re.findall(r"(\d+) (?:passing|failing) examples", getattr(item, "hypothesis_statistics", ""))
+    tried = re.findall(r"(\d+) passing", getattr(item, "hypothesis_statistics", ""))
     if call.when == "call" and tried:
-        report.user_properties.append(("tried", sum(map(int, tried))))
+        item.user_properties.append(("tried", sum(map(int, tried))))
     return report

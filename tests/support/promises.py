@@ -1,7 +1,7 @@
 """What fmfkit promises, tried: the tests behind each promise, and how much they tried.
 
-``tox -e promises`` tries a little of each promise, ``-- --long`` as much as docs/promises.md says, and names choose some
-of them. ``--write`` puts what was found into the table of that page.
+``tox -e promises`` tries a little of each promise, ``-- --long`` as much as docs/promises.md says, and names choose
+some of them. ``--write`` puts what was found into the table of that page.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ PROMISES = {
     "rises": Promise(
         "The objective never rises, by more than 1e-6 relative; numbers that would are refused",
         "tests/solvers/test_extremes.py tests/solvers/test_descent.py -k 'never_rises or any_size'",
-        "random problems × solvers, numbers of any size",
+        "random problems with numbers of any size, each with one of the solvers",
         "FMFKIT_EXAMPLES",
         10,
         1000,
@@ -45,7 +45,7 @@ PROMISES = {
     "threads": Promise(
         "The same seed gives the same bits on 1 to 8 threads",
         "tests/solvers/test_descent.py -k threads_do_not_change",
-        "random problems × solvers",
+        "random problems, each with one of the solvers",
         "FMFKIT_EXAMPLES",
         20,
         10_000,
@@ -155,7 +155,7 @@ def _count(case: ElementTree.Element) -> int:
     """Return how much a test tried: what it noted, else one."""
     if case.find("skipped") is not None:
         return 0
-    return max(1, *(int(noted.get("value", 0)) for noted in case.iter("property")), 1)
+    return max([1, *(int(noted.get("value", 0)) for noted in case.iter("property"))])
 
 
 def row(name: str, count: int) -> str:
