@@ -1,10 +1,9 @@
 """The documentation's code runs, and it speaks of every hook and every method that a plugin may write."""
 
 import re
-import sys
-import types
 from pathlib import Path
 
+import blocks
 import pytest
 
 from fmfkit import get_include, interfaces
@@ -15,20 +14,20 @@ from fmfkit.testing.running import CHECKS
 from fmfkit.testing.verdict import law
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md")), *sorted((DOCS / "api").glob("*.md"))]
+BLOCKS = [(page, *block) for page in PAGES for block in blocks.blocks_of(page.read_text(encoding="utf-8"))]
 
 
-def code_blocks(page):
-    return re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+@pytest.mark.parametrize(("page", "line", "block"), BLOCKS, ids=[f"{page.stem}-{line}" for page, line, _ in BLOCKS])
+def test_a_code_block_runs_alone(page, line, block):
+    assert "  failed " not in (printed := blocks.run(block, page, line)), printed  # of the conformance suite
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if code_blocks(page)], ids=lambda page: page.name)
-def test_code_blocks_run_one_after_another(page, monkeypatch, capsys):
-    module = types.ModuleType(f"page_{page.stem}")  # where pickle finds the components
-    monkeypatch.setitem(sys.modules, module.__name__, module)
-    for block in code_blocks(page):
-        exec(compile(block, page.name, "exec"), vars(module))
-    assert "  failed " not in (printed := capsys.readouterr().out), printed  # of the conformance suite
+def test_every_python_block_is_found():
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        assert text.count("```python") == len(list(blocks.blocks_of(text))), page.name
 
 
 def test_every_hook_is_documented():
@@ -79,5 +78,12 @@ def test_every_field_of_a_side_in_c_is_documented():
 
 def test_links_between_pages_lead_somewhere():
     for page in PAGES:
-        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_every_page_is_in_the_table_of_contents():
+    entries = re.findall(r"^[\w*/\[\]!-]+$", (DOCS / "index.md").read_text(encoding="utf-8"), re.MULTILINE)
+    listed = {found for entry in entries for found in DOCS.glob(f"{entry}.md")}
+    pages = {page for page in PAGES if page.is_relative_to(DOCS)} - {DOCS / "index.md"}
+    assert pages == listed
