@@ -1,10 +1,14 @@
 """How the documentation becomes a site: ``tox -e docs`` builds it into ``build/docs``."""
 
+import logging
 import sys
 from importlib.metadata import version as installed
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent / "_site"))
+
+# a pattern in the table of contents may match no page
+logging.getLogger("sphinx.sphinx.directives.other").addFilter(lambda told: "didn't match any documents" not in told.msg)
 
 project = "fmfkit"
 author = "the authors of fmfkit"
@@ -21,7 +25,7 @@ extensions = [
     "reference",
 ]
 exclude_patterns = ["_site", "gallery/*.py", "gallery/*.rst"]
-suppress_warnings = ["config.cache", "toc.empty_glob"]
+suppress_warnings = ["config.cache"]
 
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 4
@@ -29,7 +33,7 @@ myst_heading_anchors = 4
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
-autodoc_default_options = {"members": True, "show-inheritance": False}
+autodoc_default_options = {"members": True}
 autoclass_content = "class"
 napoleon_google_docstring = True
 napoleon_use_rtype = False

@@ -6,6 +6,7 @@ import errno
 import os
 import secrets
 import stat
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,7 +30,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     try:
         with open(part, "xb") as file:
             if target.exists():
-                os.fchmod(file.fileno(), stat.S_IMODE(target.stat().st_mode))
+                os.chmod(part, stat.S_IMODE(target.stat().st_mode))
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -81,6 +82,18 @@ def _sync(folder: Path) -> None:
         os.close(descriptor)
 
 
+def hold(descriptor: int) -> None:
+    """Lock an open file until it is closed or the process ends; an OSError says that another process holds it."""
+    if sys.platform == "win32":
+        import msvcrt
+
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+    else:
+        import fcntl
+
+        fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
 def _refusal(path: str | os.PathLike[str], error: OSError) -> WriteError:
     """Return an error with the path that was given, and the reason in words."""
     if isinstance(error, WriteError):
@@ -88,4 +101,4 @@ def _refusal(path: str | os.PathLike[str], error: OSError) -> WriteError:
     return WriteError(f"{path}: cannot be written: {error.strerror or error}", error.errno)
 
 
-__all__ = ["destination", "replacing"]
+__all__ = ["destination", "hold", "replacing"]

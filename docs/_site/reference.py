@@ -1,7 +1,8 @@
-"""A Sphinx extension: gives the settings, written down once with their help, as parameters of what takes them."""
+"""A Sphinx extension: makes docstrings, which are written to be read as they are, the text of the reference."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import attrs
@@ -26,7 +27,33 @@ def with_settings(app: Sphinx, what: str, name: str, thing: Any, options: Any, l
     lines.append("")
 
 
+def with_plain_bars(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
+    """Let bars be bars, as in |x|, where they would be substitutions; code stays as it is."""
+    parts = re.split(r"(``.*?``)", "\n".join(lines), flags=re.DOTALL)
+    lines[:] = "".join(part if part.startswith("``") else part.replace("|", r"\|") for part in parts).split("\n")
+
+
+def with_whole_sentences(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
+    """Keep napoleon from taking what stands before an attribute's first colon for its type."""
+    if what in ("attribute", "property"):
+        lines.insert(0, "")
+
+
+def with_short_arrays(
+    app: Sphinx, what: str, name: str, thing: Any, options: Any, signature: str | None, returns: str | None
+) -> tuple[str | None, str | None]:
+    """Write the types of arrays as the source does."""
+
+    def short(text: str | None) -> str | None:
+        return text and re.sub(r"ndarray\[tuple\[Any, \.\.\.\], dtype\[(\w+)\]\]", r"NDArray[\1]", text)
+
+    return short(signature), short(returns)
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Tell Sphinx what to call when: before napoleon, which reads the sections of docstrings."""
     app.connect("autodoc-process-docstring", with_settings, priority=100)
+    app.connect("autodoc-process-docstring", with_plain_bars, priority=101)
+    app.connect("autodoc-process-docstring", with_whole_sentences, priority=102)
+    app.connect("autodoc-process-signature", with_short_arrays)
     return {"version": "1", "parallel_read_safe": True}

@@ -7,7 +7,6 @@ the order in which they begin: work that is the same begins the same ones.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import math
@@ -24,7 +23,7 @@ import numpy as np
 
 from fmfkit._kernels.library import build_info
 from fmfkit.errors import CheckpointError, ModelFileError
-from fmfkit.files import replacing
+from fmfkit.files import hold, replacing
 from fmfkit.model import file
 from fmfkit.model.model import Model
 from fmfkit.model.parts import record
@@ -297,7 +296,7 @@ def _locked(folder: Path) -> int:
     """Return the folder's lock, held until it is closed or the process ends; refuse if another process holds it."""
     lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
     try:
-        fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        hold(lock)
     except (BlockingIOError, PermissionError):
         os.close(lock)
         raise CheckpointError(f"{folder}: another process works in it; wait for it, or give another folder") from None
