@@ -139,13 +139,17 @@ def affinities(
 def _some(rng: np.random.Generator, rows: int, features: int, each: int = 2) -> NDArray[np.float64]:
     """Return a 0/1 matrix with ``each`` features in every row."""
     chosen = np.argsort(rng.random((rows, features)), axis=1)[:, :each]
-    return np.eye(features)[chosen].sum(axis=1)
+    matrix: NDArray[np.float64] = np.eye(features)[chosen].sum(axis=1)
+    return matrix
 
 
 def _mixed(rng: np.random.Generator, features: NDArray[np.float64], rank: int = 4) -> NDArray[np.float64]:
     """Return embeddings that follow from features, and for a part from nothing else than the row."""
-    known = features @ rng.normal(size=(features.shape[1], rank)) / np.sqrt(features.sum(axis=1, keepdims=True))
-    return 0.7 * known + 0.3 * rng.normal(size=known.shape)
+    known: NDArray[np.float64] = (
+        features @ rng.normal(size=(features.shape[1], rank)) / np.sqrt(features.sum(axis=1, keepdims=True))
+    )
+    known *= 0.7
+    return known + 0.3 * rng.normal(size=known.shape)
 
 
 def _pairs(rng: np.random.Generator, rows: int, columns: int, count: int) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -158,7 +162,7 @@ def _pairs(rng: np.random.Generator, rows: int, columns: int, count: int) -> tup
 
 def _joined(matrix: NDArray[np.float64], names: Sequence[str], separator: str = "|") -> list[str]:
     """Return the names of each row's features as one text."""
-    return [separator.join(names[n] for n in np.flatnonzero(row)) for row in matrix]
+    return [separator.join(names[int(n)] for n in np.flatnonzero(row)) for row in matrix]
 
 
 __all__ = ["affinities", "clicks", "ratings", "tags"]

@@ -24,6 +24,9 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
     What is written goes to a file of its own beside it. Where anything fails, that file is removed, and what was at
     ``path`` stays as it was. A link stays too: what it points to is replaced.
+
+    Args:
+        path: where the file shall be.
     """
     target = destination(path)
     part = target.with_name(f".fmfkit-{secrets.token_hex(8)}")
@@ -43,7 +46,11 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def destination(path: str | os.PathLike[str]) -> Path:
-    """Return the file that writing to ``path`` makes or replaces; refuse what is no file, and folders that are shut."""
+    """Return the file that writing to ``path`` makes or replaces; refuse what is no file, and folders that are shut.
+
+    Args:
+        path: where a file shall be.
+    """
     try:
         target = Path(os.path.realpath(path))
     except FileNotFoundError as error:  # the working directory was deleted
@@ -83,7 +90,11 @@ def _sync(folder: Path) -> None:
 
 
 def hold(descriptor: int) -> None:
-    """Lock an open file until it is closed or the process ends; an OSError says that another process holds it."""
+    """Lock an open file until it is closed or the process ends; an OSError says that another process holds it.
+
+    Args:
+        descriptor: of the open file.
+    """
     if sys.platform == "win32":
         import msvcrt
 

@@ -1,11 +1,15 @@
 """The documentation's code runs, and it speaks of every hook and every method that a plugin may write."""
 
+import importlib
+import inspect
 import re
 from pathlib import Path
 
 import blocks
+import check_links
 import pytest
 
+import fmfkit
 from fmfkit import get_include, interfaces
 from fmfkit.native import NativeLoss, NativeRegularizer
 from fmfkit.plugins import hookspecs
@@ -87,3 +91,57 @@ def test_every_page_is_in_the_table_of_contents():
     listed = {found for entry in entries for found in DOCS.glob(f"{entry}.md")}
     pages = {page for page in PAGES if page.is_relative_to(DOCS)} - {DOCS / "index.md"}
     assert pages == listed
+
+
+def of_reference(directive):
+    """Return what the pages of the reference say with a directive of Sphinx, such as ``autoclass``."""
+    pages = (page.read_text(encoding="utf-8") for page in sorted((DOCS / "api").glob("*.md")))
+    return {found for text in pages for found in re.findall(rf"^\.\. {directive}:: ([\w.]+)$", text, re.MULTILINE)}
+
+
+def test_every_public_name_is_in_the_reference():
+    whole = of_reference("automodule")
+    single = of_reference("autoclass") | of_reference("autofunction") | of_reference("autodata")
+    for name in fmfkit.__all__:
+        thing = getattr(fmfkit, name)
+        if not inspect.ismodule(thing):
+            assert name in single, name
+        elif f"fmfkit.{name}" not in whole:
+            assert set(thing.__all__) <= single, name
+
+
+def test_every_parameter_of_a_public_function_is_described():
+    for name in [*sorted(of_reference("automodule")), "fmfkit"]:
+        path = fmfkit._MODULES.get(name.removeprefix("fmfkit."), name)
+        module = importlib.import_module(path)
+        for function in (getattr(module, given) for given in module.__all__):
+            if inspect.isfunction(function) and function is not fmfkit.get_include:
+                for parameter in inspect.signature(function).parameters:
+                    told = f"    {parameter}: " in function.__doc__ or f"``{parameter}``" in function.__doc__
+                    assert told, f"{name}.{function.__name__}: {parameter}"
+
+
+PAGE = '<p id="here"><a href="other.html#there"></a><a href="#here"></a><img src="data:image/png;base64,"></p>'
+
+
+@pytest.mark.parametrize(
+    ("addition", "found"),
+    [
+        ("", None),
+        ('<a href="https://elsewhere.org">elsewhere</a>', None),
+        ('<a href="missing.html">', "missing.html: there is no such file"),
+        ('<a href="other.html#nowhere">', "other.html#nowhere: there is no such anchor"),
+        ('<script src="https://elsewhere.org/x.js"></script>', "loads https://elsewhere.org/x.js"),
+        ('<link rel="stylesheet" href="//elsewhere.org/x.css">', "loads //elsewhere.org/x.css"),
+    ],
+)
+def test_a_site_with_dead_links_or_things_from_elsewhere_is_found_out(tmp_path, addition, found):
+    (tmp_path / "index.html").write_text(PAGE + addition)
+    (tmp_path / "other.html").write_text('<p id="there">')
+    problems = check_links.problems(tmp_path)
+    assert problems == ([] if found is None else [f"index.html: {found}"])
+
+
+def test_a_style_sheet_that_loads_from_elsewhere_is_found_out(tmp_path):
+    (tmp_path / "site.css").write_text("@import url('https://elsewhere.org/font.css');")
+    assert check_links.problems(tmp_path) == ["site.css: loads https://elsewhere.org/font.css"]

@@ -7,7 +7,8 @@ from fmfkit import examples
 
 WITHOUT = """
 import os, signal, sys, tempfile, types
-import attrs, cattrs, click, numpy, packaging.requirements, pluggy, polars, safetensors.numpy, scipy.sparse, threadpoolctl
+import attrs, cattrs, click, numpy, packaging.requirements, pluggy, polars, scipy.sparse, threadpoolctl
+import safetensors.numpy
 
 for module, names in {
     os: ("fchmod", "fork", "getuid", "register_at_fork", "sched_getaffinity"),

@@ -130,7 +130,11 @@ class Checkpoint:
         self._asked = True
 
     def belongs_to(self, work: Mapping[str, str]) -> None:
-        """Note what the fits that follow belong to, by name; refuse to go on with what belongs to something else."""
+        """Note what the fits that follow belong to, by name; refuse to go on with what belongs to something else.
+
+        Args:
+            work: what the work is, by name: data, settings.
+        """
         before = self._numbered()
         if before is None:
             self._note({"work": dict(work)})
@@ -138,7 +142,11 @@ class Checkpoint:
             self._refuse(before.get("work", {}), work)
 
     def trial(self, run: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        """Return what a trial found, which JSON can hold: from the journal, if it was over before, else by running."""
+        """Return what a trial found, which JSON can hold: from the journal, if it was over before, else by running.
+
+        Args:
+            run: makes the trial, and returns what is kept of it.
+        """
         self._check_not_stopped()
         before = self._numbered()
         if before is not None:
