@@ -93,6 +93,17 @@ def test_every_page_is_in_the_table_of_contents():
     assert pages == listed
 
 
+SHAPES = re.compile(r"ml10m|weibo|flickr|yahoo|movielens-10m", re.IGNORECASE)
+"""Names of generated data sets that are called after real ones."""
+
+
+def test_rows_of_numbers_say_that_their_data_is_generated():
+    for page in PAGES:
+        lines = page.read_text(encoding="utf-8").splitlines()
+        rows = [line for line in lines if line.startswith("|") and SHAPES.search(line) and re.search("[0-9]", line)]
+        assert [line for line in rows if "generated" not in line] == [], page.name
+
+
 def of_reference(directive):
     """Return what the pages of the reference say with a directive of Sphinx, such as ``autoclass``."""
     pages = (page.read_text(encoding="utf-8") for page in sorted((DOCS / "api").glob("*.md")))

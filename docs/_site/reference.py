@@ -6,10 +6,16 @@ import re
 from typing import Any
 
 import attrs
+import click
 from sphinx.application import Sphinx
 
 from fmfkit import FMF, Settings
+from fmfkit.cli import main
+from fmfkit.plugins.builtin import COMMANDS
 from fmfkit.sklearn import FMFClassifier, FMFRegressor
+
+ARRAY = re.compile(r"[\w.~]*ndarray\[tuple\[[\w.~]*Any, \.\.\.\], [\w.~]*dtype\[(?:[\w.~]*\.)?(\w+)\]\]")
+"""An array with the type of its numbers, as Sphinx spells it out."""
 
 
 def with_settings(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
@@ -45,13 +51,15 @@ def with_short_arrays(
     """Write the types of arrays as the source does."""
 
     def short(text: str | None) -> str | None:
-        return text and re.sub(r"ndarray\[tuple\[Any, \.\.\.\], dtype\[(\w+)\]\]", r"NDArray[\1]", text)
+        return text and ARRAY.sub(r"NDArray[\1]", text)
 
     return short(signature), short(returns)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Tell Sphinx what to call when: before napoleon, which reads the sections of docstrings."""
+    for name in COMMANDS:  # sphinx-click calls a command by its own name, not by that of its place
+        main.get_command(click.Context(main), name).name = name
     app.connect("autodoc-process-docstring", with_settings, priority=100)
     app.connect("autodoc-process-docstring", with_plain_bars, priority=101)
     app.connect("autodoc-process-docstring", with_whole_sentences, priority=102)
