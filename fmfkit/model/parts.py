@@ -151,6 +151,17 @@ def _check_size(features: dict[str, FeatureRows], whole: _Whole) -> None:
         raise ValueError(f"its embeddings take {needed:,} bytes, and this process may use {most:,}")
 
 
+def check_scores(U: Reals, V: Reals, offset: float) -> None:
+    """Refuse embeddings whose scores may be too large for their precision: no training leads there."""
+    if not (len(U) and len(V)):
+        return
+    largest = [np.maximum(W.max(0), -W.min(0)).astype(np.float64) for W in (U, V)]
+    with np.errstate(over="ignore", invalid="ignore"):
+        score = abs(offset) + float(largest[0] @ largest[1])
+    if not score < np.finfo(U.dtype).max / 2:
+        raise ValueError(f"its scores may be as large as {score:.3g}, which is too large for {U.dtype}")
+
+
 def _strengths(section: Section, whole: _Whole) -> Strengths:
     """Return the learnt strengths that a file holds; refuse arrays that are not what they should be."""
     given = section.part("strengths")
@@ -286,4 +297,4 @@ def record(given: Section) -> RoundRecord:
     )
 
 
-__all__ = ["checked_parts", "model_parts", "record", "strengths_parts"]
+__all__ = ["check_scores", "checked_parts", "model_parts", "record", "strengths_parts"]

@@ -106,8 +106,9 @@ def _check_memory(problem: Problem, solver: Solver, threads: int) -> None:
     if needed.total > most:
         parts = ", ".join(f"{name} {_gigabytes(count)}" for name, count in attrs.asdict(needed).items())
         raise MemoryError(
-            f"this fit needs {_gigabytes(needed.total)} of memory ({parts}), and the process may use {_gigabytes(most)};"
-            f" lower the rank, which is {problem.rank}, use dtype='float32', or a solver that needs less, such as 'sgd'"
+            f"this fit needs {_gigabytes(needed.total)} of memory ({parts}), and the process may use "
+            f"{_gigabytes(most)}; lower the rank, which is {problem.rank}, use dtype='float32', or a solver that needs "
+            "less, such as 'sgd'"
         )
 
 

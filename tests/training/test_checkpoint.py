@@ -273,12 +273,15 @@ def test_work_is_the_same_or_refused(tmp_path):
         callbacks.Checkpoint(tmp_path, resume=True).belongs_to({"rank": "4", "data": "'new'"})
 
 
+def _one_trial(folder):
+    search = callbacks.Checkpoint(folder)
+    search.trial(lambda: {"value": fit(PROBLEM, rounds=1, callbacks=search).rank})
+
+
 def test_kernels_of_another_instruction_set_are_told(tmp_path, monkeypatch):
     with pytest.raises(KilledError):
         fit(PROBLEM, rounds=3, callbacks=[callbacks.Checkpoint(tmp_path / "fit", every=1), kill_after(2)])
-    trial = callbacks.Checkpoint(tmp_path / "trial")
-    trial.trial(lambda: {"value": fit(PROBLEM, rounds=1, callbacks=trial).rank})
-    del trial  # it holds the folder
+    _one_trial(tmp_path / "trial")
     before = build_info()["isa"]
     other = build_info() | {"isa": "v1"}
     monkeypatch.setattr("fmfkit.training.checkpoint.build_info", lambda: other)
