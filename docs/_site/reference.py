@@ -42,7 +42,7 @@ def with_plain_bars(app: Sphinx, what: str, name: str, thing: Any, options: Any,
 def with_whole_sentences(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
     """Keep napoleon from taking what stands before an attribute's first colon for its type."""
     if what in ("attribute", "property"):
-        lines.insert(0, "")
+        lines[:0] = ["..", ""]  # an empty comment: napoleon looks at the first line only
 
 
 def with_short_arrays(
