@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import math
 
-import attrs
 import click
 
 from fmfkit.cli.common import existing, friendly, loader_option, pairs_of, plain_warnings, readable
 from fmfkit.cli.streams import echo
 from fmfkit.recommend.recommender import Recommender
-from fmfkit.recommend.resampling import LEVEL, Estimate, Paired, compare_models
+from fmfkit.recommend.resampling import LEVEL, Paired, compare_models
 
 
 @click.command()
@@ -39,17 +38,17 @@ def command(
     Queries are drawn again and again, the same for both models: the interval of the difference tells whether it may be
     chance.
     """
-    models = [Recommender.load(path) for path in (first, second)]
-    data = models[0].pairs(pairs_of(pairs, loader))
+    one, other = Recommender.load(first), Recommender.load(second)
+    data = one.pairs(pairs_of(pairs, loader))
     with plain_warnings():
-        found = compare_models(*models, data, list(metrics) or None, level=level)
+        found = compare_models(one, other, data, list(metrics) or None, level=level)
     if as_json:
-        click.echo(json.dumps({name: _as_json(one) for name, one in found.items()}))
+        click.echo(json.dumps({name: _as_json(paired) for name, paired in found.items()}))
         return
     echo(f"{len(data)} pairs; intervals of {level:.0%}; the difference is {second} less {first}")
-    for one in found.values():
-        echo(f"{one.metric}\n  {first}  {one.first}\n  {second}  {one.second}\n  difference  {one.difference}")
-        echo(f"  {_verdict(one, first, second)}")
+    for paired in found.values():
+        echo(f"{paired.metric}\n  {first}  {paired.first}\n  {second}  {paired.second}")
+        echo(f"  difference  {paired.difference}\n  {_verdict(paired, first, second)}")
 
 
 def _verdict(one: Paired, first: str, second: str) -> str:
@@ -62,13 +61,5 @@ def _verdict(one: Paired, first: str, second: str) -> str:
 
 
 def _as_json(one: Paired) -> dict[str, object]:
-    """Return it without NaN, which JSON does not know."""
-
-    def known(value: float) -> float | None:
-        return None if math.isnan(value) else value
-
-    def part(value: Estimate) -> dict[str, float | None]:
-        return {name: known(number) for name, number in attrs.asdict(value).items()}
-
-    parts = {name: part(getattr(one, name)) for name in ("first", "second", "difference")}
-    return {**parts, "p": known(one.p), "better": one.better}
+    parts = {name: getattr(one, name).to_json() for name in ("first", "second", "difference")}
+    return {**parts, "p": None if math.isnan(one.p) else one.p, "better": one.better}

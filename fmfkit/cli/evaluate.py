@@ -34,7 +34,7 @@ def command(model: str, pairs: str, loader: str | None, metrics: tuple[str, ...]
     if as_json:
         told = [
             {"side": part.side, "least": part.least, "most": part.most, "pairs": len(part)}
-            | {name: [found.value, *(found.interval or ())] for name, found in part.metrics.items()}
+            | {name: found.to_json() for name, found in part.metrics.items()}
             for part in parts
         ]
         click.echo(json.dumps(values | ({"strata": told} if strata else {})))

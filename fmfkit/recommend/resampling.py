@@ -45,6 +45,10 @@ class Estimate:
         """Both ends; None where nothing can be said."""
         return None if np.isnan(self.low) else (self.low, self.high)
 
+    def to_json(self) -> dict[str, float | None]:
+        """Return it without NaN, which JSON does not know."""
+        return {name: None if np.isnan(number) else number for name, number in attrs.asdict(self).items()}
+
     def __str__(self) -> str:
         """Return it in a few words."""
         return f"{self.value:.4f}" + ("" if self.interval is None else f" ({self.low:.4f} to {self.high:.4f})")
