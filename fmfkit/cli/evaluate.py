@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-import warnings
 
 import click
 
 from fmfkit.cli.common import existing, friendly, loader_option, metrics_line, pairs_of, plain_warnings, readable
+from fmfkit.recommend.baselines import Known, compare
+from fmfkit.recommend.evaluation import metric_of
 from fmfkit.recommend.recommender import Recommender
+from fmfkit.recommend.resampling import judged_by
 from fmfkit.recommend.strata import by_strata
 
 
@@ -40,9 +42,8 @@ def command(model: str, pairs: str, loader: str | None, metrics: tuple[str, ...]
         click.echo(json.dumps(values | ({"strata": told} if strata else {})))
         return
     click.echo(f"{len(data)} pairs: {metrics_line(values)}")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # said already
-        compared = trained.compare(data, next(iter(values)))
+    name, value = next(iter(values.items()))
+    compared = compare(metric_of(name), value, judged_by(trained, data), Known.of(trained.seen, trained.weight))
     if compared.baselines:
         click.echo(f"beside: {metrics_line(compared.baselines)}  ({compared.metric})")
     for part in parts:

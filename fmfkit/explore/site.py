@@ -253,7 +253,11 @@ class Site:
             best = self.trained.recommend_new({key: ["you"]}, BEST, pairs=pairs)
         except DataError as error:
             return tag("p", f"This model cannot say: {error}", class_="verdict", role="alert")
-        lines = [(name_of(row["label"]), number(row["score"])) for row in best.iter_rows(named=True)]
+        targets = best["target"].cast(pl.String).to_list()
+        lines = [
+            (self._link("target", self._rows[target]), number(score))
+            for target, score in zip(targets, best["score"].to_list(), strict=True)
+        ]
         return table("Recommended", ("target", "score"), lines)
 
     @functools.cached_property
@@ -261,6 +265,11 @@ class Site:
         """How many training pairs queries and targets have."""
         seen = self.trained.seen
         return {"query": np.diff(seen.indptr), "target": np.bincount(seen.indices, minlength=seen.shape[1])}
+
+    @functools.cached_property
+    def _rows(self) -> dict[str, int]:
+        """The row numbers of targets, by their ids as text."""
+        return {name: row for row, name in enumerate(self._side("target").ids.names)}
 
     def _side(self, side: SideName) -> SideEncoder:
         return self.trained.encoder.queries if side == "query" else self.trained.encoder.targets

@@ -103,6 +103,12 @@ def cross_validate(
         raise ValueError("cross_validate: the parts that are held out are chosen here; leave out the recipe's test")
     recipe.check()
     split = recipe.split or usual_split(data, positives=recognise(data, recipe.settings.data).positives)
+    if split not in SPLITS:
+        raise ValueError(f"split: expected one of {list(SPLITS)}, got {split!r}")
+    if split == "time":
+        raise DataError(
+            "split: the latest pairs are always the same; hold them out once, by Recipe(split='time', test=0.1)"
+        )
     plan = Plan(
         split=split,
         folds=whole("folds", folds, least=2),
@@ -134,12 +140,6 @@ def _parts(data: Dataset, plan: Plan) -> Iterator[Halves]:
 def fold_numbers(data: Dataset, split: Split, folds: int, seed: int) -> NDArray[np.int64]:
     """Return which fold each pair is in."""
     rng = np.random.default_rng(seed)
-    if split == "time":
-        raise DataError(
-            "folds: the latest pairs are one part, and no other is like it; use Recipe(split='time', test=...)"
-        )
-    if split not in SPLITS:
-        raise ValueError(f"split: expected one of {list(SPLITS)}, got {split!r}")
     if split == "random":
         number = rng.permutation(len(data)) % folds
     elif split == "per-query":  # in turn: a query's pairs are in all folds, or each in another

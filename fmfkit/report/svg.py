@@ -37,7 +37,7 @@ class Scale:
         """Fit a scale to values, with some room at its ends."""
         known = [value for value in values if math.isfinite(value)] or [0.0]
         low, high = min(known), max(known)
-        margin = (high - low) * room or abs(high) * room or 1.0
+        margin = (high - low) * room if high > low else abs(high) / 20 or 1.0
         return cls(low - margin, high + margin, begin, end)
 
     def __call__(self, value: float) -> float:
@@ -51,7 +51,7 @@ class Scale:
         power = 10 ** math.floor(math.log10(rough))
         step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough * 0.999)
         first = math.ceil(self.low / step)
-        return [round(n * step, 12) for n in range(first, math.floor(self.high / step) + 1)]
+        return [n * step for n in range(first, math.floor(self.high / step) + 1)]
 
 
 def line_chart(
