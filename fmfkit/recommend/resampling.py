@@ -96,15 +96,31 @@ class Queries:
         rng, queries = np.random.default_rng(seed), len(self.ptr) - 1
         return (rng.integers(0, queries, queries) for _ in range(count if queries > 1 else 0))
 
-    def drawn(self, on: Judged, chosen: NDArray[np.int64]) -> Judged:
-        """Return a model on the queries that were drawn; its data have the same pairs in the same order."""
+    def pairs(self, chosen: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the places of the pairs of some queries."""
         lengths = np.diff(self.ptr)[chosen]
         ends = np.cumsum(lengths)
-        pairs = self.order[np.arange(ends[-1]) + np.repeat(self.ptr[chosen] - (ends - lengths), lengths)]
-        mine = on.data.query[self.order[self.ptr[chosen]]]
+        starts = np.repeat(self.ptr[chosen] - (ends - lengths), lengths)
+        return np.asarray(self.order[np.arange(ends[-1]) + starts])
+
+    def places(self, on: Judged) -> NDArray[np.int64]:
+        """Return the place of each query among those that are ranked for, -1 where it is not; ``on`` has the same
+        pairs in the same order."""
+        mine = on.data.query[self.order[self.ptr[:-1]]]
         places = np.searchsorted(on.rows, mine)
-        ranked = np.append(on.rows, -1)[places] == mine
-        return Drawn(on.model, on.data.only(pairs), on.seen, on, pairs, places[ranked])
+        return np.where(np.append(on.rows, -1)[places] == mine, places, -1)
+
+    def drawn(self, several: Sequence[Judged], count: int, seed: int) -> Iterator[list[Judged]]:
+        """Return some models, again and again, on queries that are drawn, the same for all."""
+        ranked = [self.places(on) for on in several]
+        for chosen in self.draws(count, seed):
+            pairs = self.pairs(chosen)
+            data = {id(on.data): on.data for on in several}
+            some = {key: one.only(pairs) for key, one in data.items()}
+            yield [
+                Drawn(on.model, some[id(on.data)], on.seen, on, pairs, places[chosen][places[chosen] >= 0])
+                for on, places in zip(several, ranked, strict=True)
+            ]
 
 
 def judged_by(trained: Recommender, data: Dataset) -> Judged:
@@ -120,8 +136,7 @@ def on_draws(
     queries = Queries.of(several[0].data)
     averages = [metric for metric in wanted if metric.averages]
     found: dict[str, list[list[float]]] = {metric.name: [] for metric in wanted}
-    for chosen in queries.draws(resamples if averages else 0, seed):
-        parts = [queries.drawn(on, chosen) for on in several]
+    for parts in queries.drawn(several, resamples if averages else 0, seed):
         for metric in averages:
             if metric.refusal(parts[0].y) is None:
                 found[metric.name].append([metric.measure(part) for part in parts])

@@ -69,9 +69,10 @@ def small(parts):
 def test_a_draw_is_measured_as_its_queries_are_one_by_one(parts, trained):
     on = judged_by(trained, parts[1])
     queries = Queries.of(on.data)
-    chosen = np.array([3, 3, 0, 7])
-    drawn = queries.drawn(on, chosen)
+    chosen = next(queries.draws(1, 0))
+    (drawn,) = next(queries.drawn([on], 1, 0))
     assert isinstance(drawn, Drawn)
+    assert len(np.unique(chosen)) < len(chosen) == 80
     rows = np.unique(on.data.query)[chosen]
     alone = [Judged(on.model, on.data.only(on.data.query == row), on.seen) for row in rows]
     for name in ("recall@10", "ndcg@5", "novelty@5"):
@@ -123,8 +124,7 @@ def test_a_model_is_not_better_than_itself_whatever_its_row_numbers(data, parts,
     # the same queries are drawn for both, so the same pairs
     both = [judged_by(model, parts[1]) for model in (one, trained)]
     queries = Queries.of(both[0].data)
-    chosen = next(queries.draws(1, 0))
-    mine, other = (queries.drawn(on, chosen) for on in both)
+    mine, other = next(queries.drawn(both, 1, 0))
     np.testing.assert_array_equal(mine.y, other.y)
     assert mine.model is one.model
     at = mine.data.query

@@ -48,8 +48,6 @@ def test_a_report_of_ratings_has_all_sections_and_links_to_them(page, shelved):
         assert words in found.text, words
     assert re.search(r"no features: target isbn \(.*\), title \(it is the label\)", found.text)
     assert re.search(r"FMF\(.*rank=4, .*rounds=6", found.text)
-    for name in ("query", "target"):
-        assert f"{name}s" in found.text
 
 
 def test_the_numbers_are_those_of_evaluate(page, shelved):
