@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -83,8 +84,9 @@ class Handler(BaseHTTPRequestHandler):
         headers = {**HEADERS, "Content-Type": f"{kind}; charset=utf-8", "Content-Length": str(len(body))}
         for name, value in headers.items():
             self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(body)
+        with suppress(ConnectionError):  # who asked has gone elsewhere
+            self.end_headers()
+            self.wfile.write(body)
 
     def log_message(self, format: str, *args: Any) -> None:
         """Print nothing: who asks is who reads."""
@@ -118,7 +120,7 @@ def _links(path: str, given: dict[str, list[str]]) -> Html:
         role="search",
         class_="search",
     )
-    return tag("nav", tag("ul", links, tag("li", search)), aria_label="Pages")
+    return tag("nav", tag("ul", links, tag("li", search)), aria_label="Pages", class_="pages")
 
 
 __all__ = ["Server"]

@@ -17,7 +17,7 @@ from fmfkit.errors import DataError
 from fmfkit.explore.plane import Plane
 from fmfkit.recommend.recommender import Recommender
 from fmfkit.report.answers import contribution_table, facts, known_of, reasons, score_table, shown
-from fmfkit.report.html import Content, Html, name_of, number, table, tag
+from fmfkit.report.html import Content, Html, name_of, table, tag
 from fmfkit.typing import SideName
 
 BEST, ALIKE, FOUND, PAIRED = 15, 10, 25, 10
@@ -119,7 +119,7 @@ class Site:
             (
                 self._link("target", target),
                 shown(self._predicted(score)),
-                reasons(self._explained(row, target)),
+                tag("span", reasons(self._explained(row, target)), class_="reasons"),
                 tag(
                     "a",
                     "why",
@@ -255,7 +255,7 @@ class Site:
             return tag("p", f"This model cannot say: {error}", class_="verdict", role="alert")
         targets = best["target"].cast(pl.String).to_list()
         lines = [
-            (self._link("target", self._rows[target]), number(score))
+            (self._link("target", self._rows[target]), f"{score:.3f}")
             for target, score in zip(targets, best["score"].to_list(), strict=True)
         ]
         return table("Recommended", ("target", "score"), lines)

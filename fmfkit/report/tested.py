@@ -234,7 +234,14 @@ def _example(subject: Subject, query: int) -> Html:
         found = trained.explain(trained.encoder.queries.ids.at([query])[0], trained.encoder.targets.ids.at([target])[0])
         predicted = trained.model.loss.link(np.array([score], float))[0]
         held_out = _held_out(subject, query, int(target))
-        rows.append((name_of(trained.encoder.targets.labels[int(target)]), shown(predicted), reasons(found), held_out))
+        rows.append(
+            (
+                name_of(trained.encoder.targets.labels[int(target)]),
+                shown(predicted),
+                tag("span", reasons(found), class_="reasons"),
+                held_out,
+            )
+        )
     lines = table(f"Recommended to {label}", ("target", "predicted", "what raises its score most", "held out"), rows)
     count = int(np.diff(trained.seen.indptr)[query])
     some = [", of which " if liked else ".", [["; " if n else "", one] for n, one in enumerate(liked)]]
