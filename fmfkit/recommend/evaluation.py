@@ -195,10 +195,10 @@ def gini(k: int) -> Metric:
 
 def novelty(k: int) -> Metric:
     """Return how rare the first k targets are in the training pairs, in bits."""
-    return _of_lists("novelty", lambda on, k: metrics.novelty(on.ranked(k), popularity(on), on.data.shape[0]), k)
+    return _of_lists("novelty", lambda on, k: metrics.novelty(on.ranked(k), _popularity(on), on.data.shape[0]), k)
 
 
-def popularity(on: Judged) -> NDArray[np.int64]:
+def _popularity(on: Judged) -> NDArray[np.int64]:
     """Return in how many training pairs each target is."""
     if on.seen is None:
         raise ValueError("novelty: it needs the training pairs, to tell what is rare")
@@ -256,11 +256,13 @@ def evaluate(
     return {metric.name: float(metric.measure(judged)) for metric in wanted}
 
 
-def measurable(on: Judged, chosen: Sequence[AnyMetric] | None, *, positives: bool) -> list[Metric]:
-    """Return metrics, by default those that suit; refuse those that cannot be measured."""
+def measurable(on: Judged, chosen: AnyMetric | Sequence[AnyMetric] | None, *, positives: bool) -> list[Metric]:
+    """Return one metric or several, by default those that suit; refuse those that cannot be measured."""
     if chosen is None:
-        return suitable_metrics(on.model.loss, on.y, positives=positives)
-    wanted = [metric_of(metric) for metric in chosen]
+        wanted = suitable_metrics(on.model.loss, on.y, positives=positives)
+    else:
+        several = [chosen] if isinstance(chosen, str | Metric) or callable(chosen) else chosen
+        wanted = [metric_of(metric) for metric in several]
     for metric in wanted:
         if (reason := metric.refusal(on.y)) is not None:
             raise ValueError(f"{metric.name}: {reason}")

@@ -255,9 +255,8 @@ def _asked(
     whole("resamples", resamples, least=2)
     if not 0 < level < 1:
         raise ValueError(f"level: expected a number between 0 and 1, such as 0.95, got {level!r}")
-    chosen = [metric] if isinstance(metric, str | Metric) or callable(metric) else metric
     on = [judged_by(trained, data) for trained in models]
-    each = [measurable(one, chosen, positives=trained.positives) for one, trained in zip(on, models, strict=True)]
+    each = [measurable(one, metric, positives=trained.positives) for one, trained in zip(on, models, strict=True)]
     for one in on:
         warn_of_known_pairs(one)
     suits = {metric.name for metric in each[-1]}

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fmfkit.data.dataset import Dataset
-from fmfkit.recommend.evaluation import AnyMetric, Judged, Metric, measurable
+from fmfkit.recommend.evaluation import AnyMetric, Judged, measurable
 from fmfkit.recommend.resampling import LEVEL, RESAMPLES, Estimate, estimates, judged_by
 from fmfkit.typing import SideName
 
@@ -106,9 +106,8 @@ def by_strata(
     The rarest come first. Of rankings by targets, those of a stratum alone count as relevant. The arguments are those
     of ``fmfkit.estimate``. A metric that cannot be measured on a stratum is left out there.
     """
-    chosen = [metric] if isinstance(metric, str | Metric) or callable(metric) else metric
     on = judged_by(trained, data)
-    wanted = measurable(on, chosen, positives=trained.positives)
+    wanted = measurable(on, metric, positives=trained.positives)
     found = []
     for stratum in strata(on):
         some = part(on, stratum)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 import re
 from collections.abc import Iterable
 
@@ -65,7 +66,7 @@ def table(caption: str, head: Iterable[Content], rows: Iterable[Iterable[Content
 
 def number(value: float, digits: int = 4) -> str:
     """Return a number for people, of so many digits."""
-    if value != value:
+    if math.isnan(value):
         return "unknown"
     if float(value).is_integer() and abs(value) < 1e15:
         return f"{int(value):,}"

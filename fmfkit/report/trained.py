@@ -60,11 +60,11 @@ def data(subject: Subject) -> Section:
 
 
 def _edges(y: np.ndarray) -> np.ndarray:
-    """Return the ends of bins: one for each value where there are few of them."""
+    """Return the ends of bins: one for each value where these are few and apart."""
     values = np.unique(y)
-    if len(values) > BINS:
-        return np.linspace(values[0], values[-1], BINS + 1)
     step = float(np.diff(values).min())
+    if (values[-1] - values[0]) / step > BINS:
+        return np.linspace(values[0], values[-1], BINS + 1)
     return np.arange(values[0] - step / 2, values[-1] + step, step)
 
 
@@ -103,7 +103,7 @@ def training(subject: Subject) -> Section | None:
         return None
     rounds = [(float(record.round), record.objective) for record in history[1:]]
     charts = [line_chart("What training lowers, by rounds", [Line("objective", rounds)], "round", "objective")]
-    if trained.validation:
+    if len(trained.validation) > 1:
         first = history[0].round
         values = [(float(first + n), value) for n, value in enumerate(trained.validation)][1:]
         best = len(history) - 1 + first
