@@ -161,7 +161,7 @@ def recall(subject: Subject) -> Section:
     return Section("recall", "Recall", [tag("div", line_chart(title, lines, "k", "recall@k"), class_="charts")])
 
 
-def recommended(subject: Subject) -> Section:
+def recommended(subject: Subject) -> Section | None:
     """Show how much of the targets is recommended, and whether only the popular ones are."""
     trained = subject.trained
     seen, count = trained.seen, trained.model.Z.rows
@@ -174,6 +174,8 @@ def recommended(subject: Subject) -> Section:
         MODEL: trained.model.recommend(queries, k, exclude=seen).targets,
         "popularity": subject.popular.recommend(queries, k, exclude=seen).targets,
     }
+    if (lists[MODEL] < 0).all():  # everybody knows everything
+        return None
     rows = [
         (
             name,

@@ -7,11 +7,11 @@ import re
 import attrs
 import numpy as np
 import pytest
-from bookshop import clicks
+from bookshop import clicks, readers_and_books
 from pages import read
 from shelf import HOSTILE, shelf, trained_on
 
-from fmfkit import FMF
+from fmfkit import FMF, Dataset
 from fmfkit.losses import Logistic
 from fmfkit.report.page import Page
 
@@ -99,6 +99,29 @@ def test_a_report_of_two_classes_is_about_probabilities(shelved):
     assert "log_loss (lower is better)" in found.text
     assert "errors" in sections(found)
     assert "Given less predicted" not in found.text
+
+
+def verdict(trained, test):
+    """Return what a report says of how good a model is, having read all of it."""
+    page = read(trained.report(test).html)
+    return page.words[next(n for n, word in enumerate(page.words) if "held-out pairs," in word)]
+
+
+def test_a_model_that_is_worse_than_biases_and_one_that_may_be_no_better_are_said_to_be_so():
+    train, test = readers_and_books().split_random(0.2)
+    assert "That is worse, by 0.0" in verdict(FMF(rank=2, rounds=1, l2=1e6).fit(train), test)
+    train, test = readers_and_books().split_cold("query", 0.2)
+    assert "That may by chance be no better than" in verdict(FMF(rank=2, rounds=3).fit(train), test)
+
+
+def test_a_report_of_next_to_no_data_can_be_made():
+    data = Dataset.of({"user": [1, 1, 2, 2, 3], "item": [1, 2, 1, 2, 1], "rating": [1.0, 2.0, 3.0, 4.0, 5.0]})
+    train, test = data.only(np.arange(5) < 4), data.only(np.arange(5) == 4)
+    trained = FMF(rank=2, rounds=2, l2=1.0).fit(train)
+    assert "On 1 held-out pairs" in verdict(trained, test)
+    known = Dataset.of({"user": [1, 2], "item": [1, 1], "rating": [1.0, 2.0]})
+    found = read(FMF(rank=2, rounds=2, l2=1.0).fit(known).report().html)
+    assert "recommendations" not in sections(found)  # everybody knows everything
 
 
 def test_training_pairs_are_warned_of(shelved):
