@@ -30,8 +30,10 @@ LATEST = "latest.json"
 Arrays = dict[str, NDArray[Any]]
 
 
-def _interval(given: int | str) -> int | float:
+def _interval(given: float | str) -> int | float:
     """Return a number of rounds, as int, or of seconds, as float, of 5 or "60s"."""
+    if isinstance(given, float):
+        return given
     try:
         value = float(given[:-1]) if isinstance(given, str) and given.endswith("s") else int(given)
     except ValueError:
@@ -78,6 +80,10 @@ class ShardCheckpoint:
         strengths = None if known["strengths"] is None else _strengths(known["strengths"], problem.strengths)
         state = known["state"]
         return State(P=P, Q=Q, seed=state["seed"], round=state["round"], strengths=strengths)
+
+    def within(self, name: str) -> ShardCheckpoint:
+        """Return one for a fit that follows, in a folder within this one's."""
+        return ShardCheckpoint(self.group, self.folder / name, self.every, self.resume)
 
     def _assembled(self, problem: Problem, mine: str, shared: str) -> tuple[NDArray[Any], NDArray[Any]]:
         assert self._read is not None

@@ -199,6 +199,23 @@ class Group:
         """Return a value of each rank."""
         return [value] if self.size == 1 else list(self.comm.allgather(value))
 
+    def collect(self, array: NDArray[Any]) -> NDArray[Any] | None:
+        """Return the rows of all ranks' arrays on rank 0, in their order; None elsewhere. They may have any size."""
+        if self.size == 1:
+            return array
+        counts, mine = self.comm.gather(len(array)), np.ascontiguousarray(array)
+        if counts is None:
+            for begin in range(0, mine.size, PIECE):
+                self.comm.Send(mine.reshape(-1)[begin : begin + PIECE], 0)
+            return None
+        out = np.empty((sum(counts), *array.shape[1:]), array.dtype)
+        out[: len(array)] = array
+        flat, ends = out.reshape(-1), np.cumsum(counts) * (out.size // max(len(out), 1))
+        for rank in range(1, self.size):
+            for begin in range(int(ends[rank - 1]), int(ends[rank]), PIECE):
+                self.comm.Recv(flat[begin : min(begin + PIECE, int(ends[rank]))], rank)
+        return out
+
     def agreed(self, decide: Callable[[], Any]) -> Any:
         """Return what rank 0 decides."""
         value = decide() if self.rank == 0 else None

@@ -14,7 +14,19 @@ from fmfkit_mpi.group import Group
 from fmfkit_mpi.solver import Sharded
 from numpy.typing import NDArray
 
-from fmfkit import FMF, AllCells, Dataset, Model, Observations, Problem, Recommender, callbacks, fit, metrics
+from fmfkit import (
+    FMF,
+    AllCells,
+    Dataset,
+    Model,
+    Observations,
+    Problem,
+    Recommender,
+    RoundEvent,
+    callbacks,
+    fit,
+    metrics,
+)
 from fmfkit.data import Encoder
 
 INDICATOR = "indicator"
@@ -99,7 +111,8 @@ class Together:
         refitted = refit and watch is not None
         if refitted:
             problem = self.problem(train)
-            model = self._fit(problem, max(1, len(model.history) - 1), None, None, more)
+            kept = None if checkpoint is None else checkpoint.within("refit")
+            model = self._fit(problem, max(1, len(model.history) - 1), None, kept, more)
         values = () if watch is None else tuple(watch.values)
         return Outcome(
             recommender=self._recommender(problem, model, train if refitted or watch is None else chosen, values, name),
@@ -171,9 +184,9 @@ class Together:
         done = 0 if begin is None else begin.round
         agreed = Agreed(self.group)
         listed = [*watched, *more, agreed, *([] if checkpoint is None else [checkpoint])]
-        if done >= rounds:
-            assert checkpoint is not None
-            assert begin is not None
+        if checkpoint is not None and begin is not None and done >= rounds:
+            if watch is not None:
+                watched[0](RoundEvent(problem, begin, checkpoint.history[-1], rounds, rounds, "start"))
             model = Model.of(problem, begin, tuple(checkpoint.history))
         else:
             options: Any = {"seed": self.settings.seed, "threads": self.settings.threads, "init": begin}
@@ -192,19 +205,15 @@ class Together:
         self, problem: Problem, model: Model, data: Dataset, values: tuple[float, ...], metric: str
     ) -> Recommender | None:
         """Return the model of all queries on rank 0, which has room for all pairs; None on others."""
-        features, own = problem.X, {INDICATOR}
-        parts = {name: model.P[columns] for name, columns in features.blocks.items()}
-        pairs = (data.query, data.target, data.y, data.weight)
-        mine = (parts[INDICATOR], pairs, {name: features.block(name) for name in features.blocks if name not in own})
-        everything = self.group.each(mine) if self.group.size == 1 else self.group.comm.gather(mine)
-        if everything is None:
-            return None
-        parts[INDICATOR] = np.concatenate([one[0] for one in everything])
-        query, target, y = (np.concatenate([one[1][n] for one in everything]) for n in range(3))
-        weight = None if data.weight is None else np.concatenate([one[1][3] for one in everything])
+        features = problem.X
+        parts: dict[str, Any] = {name: model.P[columns] for name, columns in features.blocks.items()}
+        parts[INDICATOR] = self.group.collect(parts[INDICATOR])
+        query, target, y = (self.group.collect(array) for array in (data.query, data.target, data.y))
+        weight = None if data.weight is None else self.group.collect(data.weight)
         X: dict[str, Any] = {INDICATOR: sp.eye_array(data.shape[0], dtype=np.float32, format="csr")}
-        for name in mine[2]:
-            X[name] = sp.vstack([one[2][name] for one in everything], format="csr")
+        X |= {name: self._collected(features.block(name)) for name in features.blocks if name != INDICATOR}
+        if query is None or target is None or y is None:
+            return None
         Z = {name: problem.Z.block(name) for name in problem.Z.blocks}
         laid = Observations.from_coo(query, target, y, shape=data.shape, X=X, Z=Z, weight=weight)
         whole = Problem(laid, attrs.evolve(problem.objective, offset=problem.offset))
@@ -223,6 +232,13 @@ class Together:
             columns=data.columns,
             settings=self.settings.replace(loss=model.loss, solver="panel"),
         )
+
+    def _collected(self, block: sp.csr_array) -> sp.csr_array | None:
+        """Return the rows of all ranks of a feature block on rank 0."""
+        sizes, index, value = (self.group.collect(one) for one in (np.diff(block.indptr), block.indices, block.data))
+        if sizes is None:
+            return None
+        return sp.csr_array((value, index, np.append(0, np.cumsum(sizes))), shape=(len(sizes), block.shape[1]))
 
 
 @attrs.define
