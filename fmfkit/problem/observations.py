@@ -36,7 +36,7 @@ class Observations:
     by_query: Pairs
     """The pairs by query."""
     by_target: Pairs
-    """The same pairs by target."""
+    """The same pairs by target; none where queries are divided: their shards have them."""
     X: Features
     """The features of the queries."""
     Z: Features
@@ -100,7 +100,7 @@ class Observations:
         given = Given.of(queries, targets, y, weight, real)
         q = side_size(shape and shape[0], "queries", given.query, x, "X")
         p = side_size(shape and shape[1], "targets", given.target, z, "Z")
-        by_query, by_target = given.grouped((q, p), duplicates)
+        by_query, by_target = given.grouped((q, p), duplicates, divided=division is not None)
         own = None if division is None else division.own
         X_laid, Z_laid = lay_out("X", x, q, real, own), lay_out("Z", z, p, real)
         return cls(by_query, by_target, X_laid, Z_laid, division)
@@ -118,7 +118,7 @@ class Observations:
         given = Given.of(queries, targets, y, weight, self.dtype)
         check_range("queries", given.query, self.shape[0])
         check_range("targets", given.target, self.shape[1])
-        by_query, by_target = given.grouped(self.shape, duplicates)
+        by_query, by_target = given.grouped(self.shape, duplicates, divided=self.division is not None)
         return attrs.evolve(self, by_query=by_query, by_target=by_target)
 
     def with_weight(self, weight: ArrayLike | None) -> Observations:
@@ -126,6 +126,8 @@ class Observations:
         w = None if weight is None else weights(weight, self.dtype)
         if w is not None and len(w) != len(self):
             raise ValueError(f"weight: {len(w)} entries for {len(self)} pairs")
+        if self.division is not None:
+            return attrs.evolve(self, by_query=attrs.evolve(self.by_query, weight=w))
         by_query, by_target = weighed(self.by_query, self.by_target, w)
         return attrs.evolve(self, by_query=by_query, by_target=by_target)
 

@@ -96,10 +96,12 @@ class Given:
             raise ValueError("y: there is no observation to learn from")
         return given
 
-    def grouped(self, shape: tuple[int, int], duplicates: Duplicates) -> tuple[Pairs, Pairs]:
-        """Return the pairs by query and by target."""
+    def grouped(self, shape: tuple[int, int], duplicates: Duplicates, *, divided: bool = False) -> tuple[Pairs, Pairs]:
+        """Return the pairs by query and by target; ``divided``: none by target."""
         Y = self._by_query("y", self.y, shape, duplicates)
         W = None if self.weight is None else self._by_query("weight", self.weight, shape, duplicates)
+        if divided:
+            return _pairs(Y, W, shape[0]), _no_pairs(shape[1], Y.dtype)
         return _pairs(Y, W, shape[0]), _pairs(Y.tocsc(), None if W is None else W.tocsc(), shape[1])
 
     def _by_query(self, name: str, values: Reals, shape: tuple[int, int], duplicates: Duplicates) -> sp.csr_array:
@@ -125,6 +127,11 @@ def _pairs(Y: Any, W: Any, rows: int) -> Pairs:
     ptr = Y.indptr.astype(np.int64)
     other = Y.indices.astype(np.int32, copy=False)
     return Pairs(rows, ptr, other, Y.data, None if W is None else W.data, chunks(ptr))
+
+
+def _no_pairs(rows: int, dtype: np.dtype[Any]) -> Pairs:
+    ptr = np.zeros(rows + 1, np.int64)
+    return Pairs(rows, ptr, np.zeros(0, np.int32), np.zeros(0, dtype), None, chunks(ptr))
 
 
 def weighed(by_query: Pairs, by_target: Pairs, weight: Reals | None) -> tuple[Pairs, Pairs]:

@@ -32,6 +32,14 @@ def test_strengths_offset_and_cells_are_those_of_the_whole(whole, shards):
             np.testing.assert_allclose(one.strength, other.strength, rtol=1e-12)
 
 
+def test_weights_can_be_replaced(whole):
+    parts = divided(whole, even(50, 4))
+    weight = np.random.default_rng(1).random(300)
+    mine, theirs = (problem.replace(weight=weight) for problem in (parts, whole))
+    assert mine.offset == pytest.approx(theirs.offset, rel=1e-12)
+    np.testing.assert_allclose(mine.target.factors.strength, theirs.target.factors.strength, rtol=1e-12)
+
+
 def test_strengths_to_learn_begin_with_those_of_the_whole(whole):
     learnt = whole.replace(cells=None, penalty=LearntPenalty())
     mine, theirs = divided(learnt, even(50, 4)).strengths, learnt.strengths
