@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from fmfkit.data.blocks import Categorical, Numeric, Tags
 from fmfkit.data.dataset import Dataset
 from fmfkit.data.sides import SideTable
+from fmfkit.data.tables import read_table
 from fmfkit.errors import DataError
 
 GENRES_100K = (
@@ -44,10 +45,12 @@ def load_movielens(folder: str | os.PathLike[str], *, history: bool = False) -> 
             users = _split(where / "users.dat", "::", ("user", "gender", "age", "occupation", "zip"))
     elif (where / "ratings.csv").exists():
         names = {"userId": "user", "movieId": "movie", "timestamp": "time"}
-        ratings = pl.read_csv(where / "ratings.csv").rename(names)
-        items = pl.read_csv(where / "movies.csv").rename({"movieId": "movie"})
+        ratings = read_table(where / "ratings.csv").rename(names, strict=False)
+        items = read_table(where / "movies.csv").rename({"movieId": "movie"}, strict=False)
     else:
-        raise DataError(f"{folder}: no MovieLens files: expected u.data, ratings.dat or ratings.csv in it")
+        raise DataError(
+            f"{folder}: no MovieLens files: expected a folder with u.data, ratings.dat or ratings.csv in it"
+        )
     numbers = {"user": pl.Int64, "movie": pl.Int64, "rating": pl.Float64, "time": pl.Int64}
     ratings = ratings.select(pl.col(name).cast(kind) for name, kind in numbers.items())
     items = items.with_columns(pl.col("movie").cast(pl.Int64))

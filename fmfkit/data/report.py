@@ -79,7 +79,7 @@ def report(data: Dataset, test: Dataset | None = None, recognised: Recognised | 
     encoder = Encoder.learn(data)
     sides = encoder.features(data)
     blocks: list[BlockReport] = []
-    notes = [] if known.note is None else [known.note]
+    notes = [*([] if known.note is None else [known.note]), *data.notes]
     if data.counted:
         notes.append(f"{data.counted:,} rows that repeat a pair became weights")
     warnings: list[str] = [] if known.warning is None else [known.warning]
