@@ -104,7 +104,7 @@ def describe_side(
         require(table, {"id": key, "label": given.label}, what)
         keys = normal(table[key], f"{what}, {key!r}")
     ids, (pair_rows, table_rows) = Ids.numbered(pair_ids, keys, what=f"{what}, {key!r}")
-    if table is not None and given.id is None and key != column.name:
+    if table is not None and given.id is None and key != column.name and key.lower() != "id":
         _say_joined(what, key, column.name, len(np.unique(pair_rows)), pair_rows, table_rows)
     aligned = _aligned(table, key, ids, table_rows, what)
     label = given.label or _usual_label(role, aligned)
@@ -116,7 +116,7 @@ def describe_side(
 
 
 def _key(role: str, table: pl.DataFrame, pairs: Mapping[str, str]) -> str:
-    """Return the column that a table is joined by: called as in the pairs, else by a usual name, else the first.
+    """Return the column that a table is joined by: called as in the pairs, else by a usual name or id, else the first.
 
     A table that has the ids of the other side instead is refused: equal numbers would join what does not belong
     together.
@@ -124,7 +124,7 @@ def _key(role: str, table: pl.DataFrame, pairs: Mapping[str, str]) -> str:
     if pairs[role] in table.columns:
         return pairs[role]
     names = {column.lower(): column for column in table.columns}
-    if usual := [names[name] for name in ROLES[role] if name in names]:
+    if usual := [names[name] for name in (*ROLES[role], "id") if name in names]:
         return usual[0]
     other = "target" if role == "query" else "query"
     of_other = [column for column in table.columns if column == pairs[other] or column.lower() in ROLES[other]]

@@ -16,7 +16,7 @@ from fmfkit.plugins.registry import resolve
 from fmfkit.recommend.advice import advise
 from fmfkit.recommend.baselines import Comparison
 from fmfkit.recommend.evaluation import Metric, metric_of
-from fmfkit.recommend.fmf import FMF, say, shows, trained, tuned, warn_of_collapse
+from fmfkit.recommend.fmf import FMF, check_data, say, shows, trained, tuned, warn_of_collapse
 from fmfkit.recommend.positives import Settled, settled
 from fmfkit.recommend.prepared import some_queries
 from fmfkit.recommend.recommender import Recommender
@@ -112,6 +112,7 @@ class Recipe:
             on_trained: called with the model before it is measured, and before it is trained again on all pairs:
                 nothing that was trained is lost. A fit that is interrupted is not trained again.
         """
+        check_data(data, start)
         self.check(start)
         asked = {field.name: getattr(self, field.name) for field in attrs.fields(Recipe) if field.name != "settings"}
         keep_to(callbacks, data, self.settings, **asked, start=start)
