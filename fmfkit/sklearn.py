@@ -5,7 +5,6 @@ They need scikit-learn: ``python -m pip install fmfkit[sklearn]``.
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 import numpy as np
@@ -23,12 +22,18 @@ from fmfkit.errors import DataError
 from fmfkit.recommend.fmf import FMF, say, shows, trained, warn_of_collapse
 from fmfkit.recommend.positives import settled
 from fmfkit.recommend.recommender import Recommender
-from fmfkit.recommend.settings import default_of, names
+from fmfkit.recommend.settings import default_of, documented, names
 
 DATA = {"queries": None, "targets": None, "history": False}
 """What describes the data, as ``Dataset.of`` takes it, and the defaults."""
 OWN = {**DATA, "columns": None}
 """The parameters that are no settings, and the defaults."""
+HELP = {
+    "queries": "What describes the queries, as for ``Dataset.of``.",
+    "targets": "What describes the targets.",
+    "history": "Whether queries have the targets that they are paired with as features (SVD++).",
+    "columns": "The two columns of X with the queries' and the targets' ids, by place or name; None: X has no others.",
+}
 Y, WEIGHT = "__y__", "__weight__"
 """Columns that no X has."""
 
@@ -228,9 +233,6 @@ def _two_classes(labels: NDArray[Any]) -> NDArray[Any]:
 
 
 for _estimator in (FMFRegressor, FMFClassifier):
-    _defaults = {name: default_of(name) for name in names()} | {"loss": _estimator._loss} | OWN
-    _estimator.__signature__ = inspect.Signature(  # what help() shows
-        [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=d) for name, d in _defaults.items()]
-    )
+    documented(_estimator, {name: (default, HELP[name]) for name, default in OWN.items()}, loss=_estimator._loss)
 
 __all__ = ["FMFClassifier", "FMFRegressor"]

@@ -21,6 +21,7 @@ from fmfkit.data.roles import Duplicates, Once, by_place, find_roles, unused, us
 from fmfkit.data.sides import Attributes, SideTable, describe_side
 from fmfkit.data.tables import Source, places, read_table, require
 from fmfkit.errors import DataError
+from fmfkit.notebooks import facts_table
 
 Halves = tuple["Dataset", "Dataset"]
 """The training part and the test part."""
@@ -146,6 +147,14 @@ class Dataset:
         sides = (("query", self.queries), ("target", self.targets))
         blocks = [f"{side}.{block.title}" for side, of in sides for block in of.blocks]
         return f"Dataset({len(self)} pairs, {self.shape[0]} queries, {self.shape[1]} targets, blocks {blocks})"
+
+    def _repr_html_(self) -> str:
+        """Return it for notebooks."""
+        facts = [("pairs", f"{len(self):,}"), ("y", f"{self.y.min():g} to {self.y.max():g}" if len(self) else "none")]
+        for name, side in (("queries", self.queries), ("targets", self.targets)):
+            blocks = ", ".join(block.title for block in side.blocks)
+            facts.append((name, f"{len(side.ids):,}" + (f", described by {blocks}" if blocks else "")))
+        return facts_table("Dataset", facts)
 
     @property
     def shape(self) -> tuple[int, int]:

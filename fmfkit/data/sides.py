@@ -52,7 +52,7 @@ class Attributes:
     """What is known of the instances of one side: a table in the order of its ids, and blocks of features from it."""
 
     ids: Ids
-    table: pl.DataFrame
+    table: pl.DataFrame = attrs.field(repr=False)
     """A row for each id; empty cells where the source had no such id."""
     blocks: tuple[Block, ...]
     indicator: bool

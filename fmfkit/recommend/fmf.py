@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 import warnings
 from collections.abc import Sequence
@@ -12,6 +13,7 @@ import attrs
 from fmfkit.arguments import whole
 from fmfkit.data.dataset import Dataset
 from fmfkit.data.positives import Recognised
+from fmfkit.notebooks import in_notebook
 from fmfkit.plugins.registry import resolve, resolve_callbacks
 from fmfkit.problem.problem import Problem
 from fmfkit.recommend.evaluation import Metric
@@ -19,18 +21,20 @@ from fmfkit.recommend.kinds import Component
 from fmfkit.recommend.positives import Settled, settled
 from fmfkit.recommend.prepared import Prepared
 from fmfkit.recommend.recommender import Recommender
-from fmfkit.recommend.settings import Settings, metadata_of, names
+from fmfkit.recommend.settings import Settings, documented, metadata_of, names
 from fmfkit.recommend.sweep import chosen, has_collapsed
 from fmfkit.recommend.tuning import Tuned, search
 from fmfkit.recommend.work import keep_to
 from fmfkit.training.callbacks import Progress
 from fmfkit.training.checkpoint import checkpoint_of
 from fmfkit.training.events import AnyCallback
+from fmfkit.training.progress import Logged, log
 
 
-@attrs.frozen(kw_only=True)
+@documented
+@attrs.frozen(kw_only=True, repr=False)
 class FMF(Settings):
-    """Feature-based matrix factorization with good defaults; its parameters are the fields of ``Settings``.
+    """Feature-based matrix factorization with good defaults: no parameter is needed.
 
     ``fit(data, validate=0.1)`` keeps the round that is best on a validation part, and stops after ``patience`` rounds
     without a better one. ``tune(data)`` searches for better settings than the defaults.
@@ -72,7 +76,7 @@ class FMF(Settings):
                 the model was trained on are remembered, but for those that ``data`` has too, and so are the features
                 of instances that ``data`` says nothing of. Settings that are not given are the model's; its loss, its
                 rank and what its data was taken as cannot be changed.
-            progress: whether to show it on stderr; by default if that is a terminal.
+            progress: whether to show it on stderr; by default on a terminal and in a notebook.
             callbacks: as for ``fmfkit.fit``; a ``Checkpoint`` keeps all fits that it takes.
         """
         check_data(data, start)
@@ -149,7 +153,8 @@ def trained(
     prepared.watch(decided.settings, metric)  # what cannot be measured is refused before any work
     stream = sys.stderr if shows(progress) else None
     settings = chosen(decided, data, prepared, metric, stream, checkpoint_of(callbacks))
-    shown = [Progress(label)] if shows(progress) else []
+    shown: list[AnyCallback] = [Progress(label)] if shows(progress) else []
+    shown += [Logged(label)] if log.isEnabledFor(logging.INFO) else []
     return prepared.fit(settings, metric, [*shown, *listed(callbacks)])
 
 
@@ -194,15 +199,17 @@ def tuned(
 
 def say(found: Recognised, *, shown: bool) -> None:
     """Tell the caller's caller what data is taken as: what is probably a mistake always, the rest if it is shown."""
-    if found.note is not None and shown:
-        print(found.note, file=sys.stderr)
+    if found.note is not None:
+        log.info("%s", found.note)
+        if shown:
+            print(found.note, file=sys.stderr)
     if found.warning is not None:
         warnings.warn(found.warning, UserWarning, stacklevel=3)
 
 
 def shows(progress: bool | None) -> bool:
-    """Return whether progress is shown: as asked, else on a terminal."""
-    return sys.stderr.isatty() if progress is None else progress
+    """Return whether progress is shown: as asked, else on a terminal and in a notebook."""
+    return (sys.stderr.isatty() or in_notebook()) if progress is None else progress
 
 
 def listed(callbacks: AnyCallback | Sequence[AnyCallback]) -> list[AnyCallback]:

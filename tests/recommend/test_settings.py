@@ -23,6 +23,7 @@ def test_fmf_has_the_settings_and_no_others():
 
 def test_a_toml_file_has_the_settings_and_no_others(tmp_path):
     assert tuple(field.name for field in attrs.fields(ModelConfig)) == names()
+    (tmp_path / "pairs.csv").touch()
     (tmp_path / "fit.toml").write_text('[data]\npairs = "pairs.csv"\n')
     config = read_config(tmp_path / "fit.toml")
     assert FMF(**config.settings) == FMF()
@@ -43,6 +44,7 @@ def test_the_command_line_has_the_settings_with_their_defaults():
         assert options[name].help == metadata_of(name)["help"]
     assert shown["data"] is None
     others = {"queries", "targets", "out", "query", "target", "rating", "weight", "time", "history", "duplicates"}
+    others |= {"bad_rows"}
     others |= {
         "tune",
         "checkpoint",

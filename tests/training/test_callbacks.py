@@ -4,14 +4,16 @@ import io
 import itertools
 import json
 import logging
+import sys
 from types import SimpleNamespace
 
 import pytest
 from fake_plugins import plugin, registry
 from problems import Case
 
-from fmfkit import Spec, callbacks, fit
+from fmfkit import FMF, Dataset, Spec, callbacks, fit
 from fmfkit.errors import UnknownNameError
+from fmfkit.notebooks import in_notebook
 from fmfkit.plugins import registry as registry_module
 from fmfkit.solvers import Sequence, Stage
 
@@ -36,23 +38,54 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_progress_writes_over_its_line_on_a_terminal():
-    stream = Terminal()
-    fit(Case().build(), rounds=2, callbacks=[callbacks.Progress("mine", stream)])
-    assert stream.getvalue().count("\n") == 1
-    assert stream.getvalue().count("\r") == 3
-
-
-def test_progress_shows_a_bar_and_what_others_measured():
+def test_progress_draws_a_bar_that_is_written_over_and_shows_what_others_measured():
     def measure(event):
         event.measured["rmse"] = 1.25
 
     stream = Terminal()
     fit(Case().build(), rounds=2, callbacks=[measure, callbacks.Progress("mine", stream)])
-    shown = stream.getvalue().split("\r\x1b[K")[1:]
-    assert [line.partition("  ")[0] for line in shown] == ["░" * 16, "█" * 8 + "░" * 8, "█" * 16]
-    assert all("rmse 1.2500" in line for line in shown)
-    assert "s left" in shown[1]
+    shown = stream.getvalue()
+    assert shown.count("\n") == 1
+    assert "mine: 100%" in shown.rpartition("\r")[2]
+    assert "2/2" in shown.rpartition("\r")[2]
+    assert "rmse 1.2500" in shown.rpartition("\r")[2]
+
+
+def test_the_logger_is_told_of_rounds_and_of_the_end(caplog):
+    caplog.set_level(logging.DEBUG, "fmfkit")
+    data = Dataset.of({"user": [1, 1, 2, 2, 3], "item": [1, 2, 1, 3, 2], "rating": [1.0, 2.0, 3.0, 4.0, 5.0]})
+    FMF(rank=1, rounds=2, l2=0.1).fit(data)
+    told = [(record.levelname, record.message.partition(", objective")[0]) for record in caplog.records]
+    assert told == [
+        *(("DEBUG", f"fit: round {n}/2") for n in range(3)),
+        ("INFO", "fit: 2 rounds"),
+    ]
+    caplog.clear()
+    caplog.set_level(logging.WARNING, "fmfkit")
+    FMF(rank=1, rounds=2, l2=0.1).fit(data)
+    assert caplog.records == []
+
+
+def test_a_notebook_gets_a_bar_too(monkeypatch):
+    shell = SimpleNamespace(get_ipython=lambda: SimpleNamespace(config={"IPKernelApp": {}}))
+    assert not in_notebook()
+    monkeypatch.setitem(sys.modules, "IPython", shell)
+    assert in_notebook()
+    drawn = []
+    monkeypatch.setattr(
+        "tqdm.auto.tqdm",
+        lambda **options: (
+            drawn.append(options)
+            or SimpleNamespace(
+                set_postfix_str=lambda *told, **options: None,
+                refresh=lambda: None,
+                close=lambda: drawn.append("closed"),
+                n=0,
+            )
+        ),
+    )
+    fit(Case().build(), rounds=2, callbacks=[callbacks.Progress("mine", io.StringIO())])
+    assert (drawn[0]["desc"], drawn[0]["total"], drawn[0]["unit"], drawn[1]) == ("mine", 2, "round", "closed")
 
 
 @pytest.mark.parametrize("larger", [False, True])
