@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import time
 from pathlib import Path
+from typing import Any
 
 import attrs
 import click
@@ -54,10 +55,13 @@ class World:
 
     def tables(self) -> dict[str, pl.DataFrame]:
         """Return who rated what, the readers and the books, by the names of files."""
-        pairs = {"reader": self.reader, "book": self.book, "rating": np.round(2 * self.rating) / 2}
-        readers = {"reader": range(self.readers.shape[0]), "interests": _listed(self.readers, "interest")}
+        pairs: dict[str, Any] = {"reader": self.reader, "book": self.book, "rating": np.round(2 * self.rating) / 2}
+        readers: dict[str, Any] = {
+            "reader": range(self.readers.shape[0]),
+            "interests": _listed(self.readers, "interest"),
+        }
         titles = [f"Book {n}" for n in range(self.books.shape[0])]
-        books = {"book": range(len(titles)), "title": titles, "tags": _listed(self.books, "tag")}
+        books: dict[str, Any] = {"book": range(len(titles)), "title": titles, "tags": _listed(self.books, "tag")}
         named = {"ratings.csv": pairs, "readers.csv": readers, "books.csv": books}
         return {name: pl.DataFrame(columns) for name, columns in named.items()}
 

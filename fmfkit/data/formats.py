@@ -88,15 +88,18 @@ def _described(role: str, X: sp.csr_array) -> tuple[Rows, SideTable]:
     numbered.
     """
     X.sort_indices()
-    ids, columns = np.arange(X.shape[0]), np.arange(X.shape[1])
+    names, place, met = np.unique(X.indices, return_inverse=True, return_counts=True)
+    used = sp.csr_array(
+        (X.data, place, X.indptr), shape=(X.shape[0], len(names))
+    )  # as wide as needed: indices may be huge
+    ids, kept = np.arange(X.shape[0]), np.ones(len(names), bool)
     if (np.diff(X.indptr) > 0).all():
-        first = X.indptr[:-1]
-        own = X.indices[first]
-        if (X.data[first] == 1).all() and (np.bincount(X.indices)[own] == 1).all():
-            ids, columns = own.astype(np.int64), np.delete(columns, own)
-    used = columns[np.bincount(X.indices, minlength=X.shape[1])[columns] > 0]
-    features = Precomputed(X[:, used], ids=ids, features=[str(column) for column in used], name="features")
-    return ids, SideTable({role: ids}, blocks=[features] if len(used) else [])
+        own = place[X.indptr[:-1]]
+        if (X.data[X.indptr[:-1]] == 1).all() and (met[own] == 1).all():
+            ids, kept[own] = names[own].astype(np.int64), False
+    features = [str(name) for name in names[kept]]
+    block = Precomputed(sp.csr_array(used[:, kept]), ids=ids, features=features, name="features")
+    return ids, SideTable({role: ids}, blocks=[block] if features else [])
 
 
 __all__ = ["load_libsvm", "load_svdfeature"]

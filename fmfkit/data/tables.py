@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import warnings
+import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -70,7 +71,7 @@ def _read_path(path: Path, bad_rows: BadRows) -> pl.DataFrame:
         return _read_file(path, bad_rows)
     except pl.exceptions.NoDataError:
         raise DataError(f"{path}: the file has no rows") from None
-    except (OSError, EOFError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+    except (OSError, EOFError, zlib.error, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         first, _, _ = str(error).partition("\n")
         raise DataError(f"{path}: could not be read ({first})") from None
 
