@@ -19,7 +19,7 @@ from fmfkit.interfaces import Loss
 from fmfkit.model import file
 from fmfkit.model.answers import Explanation, Ranked, contributions
 from fmfkit.model.intervals import Observed, Uncertainty, half_width
-from fmfkit.model.parts import checked_parts, model_parts
+from fmfkit.model.parts import check_scores, checked_parts, model_parts
 from fmfkit.problem.features import FeatureRows, rows_of
 from fmfkit.problem.inputs import check_format
 from fmfkit.problem.learnt import deviations
@@ -341,6 +341,7 @@ class Model:
             scoring.embed_rows(parts[name], W, parts["rank"], biases, name == "Z", state.threads)
             for name, W in (("X", parts["P"]), ("Z", parts["Q"]))
         )
+        check_scores(U, V, parts["offset"])
         return cls(**parts, queries=U, targets=V)
 
 
