@@ -4,16 +4,14 @@ import io
 import itertools
 import json
 import logging
-import sys
 from types import SimpleNamespace
 
 import pytest
 from fake_plugins import plugin, registry
 from problems import Case
 
-from fmfkit import FMF, Dataset, Spec, callbacks, fit
+from fmfkit import Spec, callbacks, fit
 from fmfkit.errors import UnknownNameError
-from fmfkit.notebooks import in_notebook
 from fmfkit.plugins import registry as registry_module
 from fmfkit.solvers import Sequence, Stage
 
@@ -49,43 +47,6 @@ def test_progress_draws_a_bar_that_is_written_over_and_shows_what_others_measure
     assert "mine: 100%" in shown.rpartition("\r")[2]
     assert "2/2" in shown.rpartition("\r")[2]
     assert "rmse 1.2500" in shown.rpartition("\r")[2]
-
-
-def test_the_logger_is_told_of_rounds_and_of_the_end(caplog):
-    caplog.set_level(logging.DEBUG, "fmfkit")
-    data = Dataset.of({"user": [1, 1, 2, 2, 3], "item": [1, 2, 1, 3, 2], "rating": [1.0, 2.0, 3.0, 4.0, 5.0]})
-    FMF(rank=1, rounds=2, l2=0.1).fit(data)
-    told = [(record.levelname, record.message.partition(", objective")[0]) for record in caplog.records]
-    assert told == [
-        *(("DEBUG", f"fit: round {n}/2") for n in range(3)),
-        ("INFO", "fit: 2 rounds"),
-    ]
-    caplog.clear()
-    caplog.set_level(logging.WARNING, "fmfkit")
-    FMF(rank=1, rounds=2, l2=0.1).fit(data)
-    assert caplog.records == []
-
-
-def test_a_notebook_gets_a_bar_too(monkeypatch):
-    shell = SimpleNamespace(get_ipython=lambda: SimpleNamespace(config={"IPKernelApp": {}}))
-    assert not in_notebook()
-    monkeypatch.setitem(sys.modules, "IPython", shell)
-    assert in_notebook()
-    drawn = []
-    monkeypatch.setattr(
-        "tqdm.auto.tqdm",
-        lambda **options: (
-            drawn.append(options)
-            or SimpleNamespace(
-                set_postfix_str=lambda *told, **options: None,
-                refresh=lambda: None,
-                close=lambda: drawn.append("closed"),
-                n=0,
-            )
-        ),
-    )
-    fit(Case().build(), rounds=2, callbacks=[callbacks.Progress("mine", io.StringIO())])
-    assert (drawn[0]["desc"], drawn[0]["total"], drawn[0]["unit"], drawn[1]) == ("mine", 2, "round", "closed")
 
 
 @pytest.mark.parametrize("larger", [False, True])
