@@ -165,7 +165,7 @@ def command(pairs: str, start: str | None, resume: bool, as_json: bool, **option
     with suppress(OSError):  # what is told may have nobody left to read it
         if outcome is not None and kept:
             _show(outcome, out, as_json)
-        else:
+        elif outcome is not None:
             click.echo(f"{out}: not written: no round was finished", err=True)
         click.echo(_stopped(stopper), err=True)
     click.get_current_context().exit(128 + (stopper.signal or 0))

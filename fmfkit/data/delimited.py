@@ -65,16 +65,13 @@ def read_delimited(source: Path | bytes, name: str, separator: str, bad_rows: Ba
     if not form.header:
         warnings.warn(
             f"{name}: its first line looks like data, so it is read as a table without a header, and its columns are "
-            "called column_1, column_2, ...",
+            "called column_1, column_2, ...; if the line has names, give a frame instead of the file",
             UserWarning,
             stacklevel=2,
         )
-    try:
-        frame = _quick(source, form)
-        if not _is_doubtful(frame):
-            return frame
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
-        pass
+    frame = None if head[:2] in UTF16 else _quick(source, form)
+    if frame is not None and not (_is_doubtful(frame) and _is_ragged(frame, source, name, form)):
+        return frame
     return read_rows(source, name, separator, bad_rows).frame
 
 
@@ -158,15 +155,18 @@ def _kind(cell: str) -> str:
     return "date" if DATE.fullmatch(cell) else "text"
 
 
-def _quick(source: Path | bytes, form: Form) -> pl.DataFrame:
-    """Read by polars, which is fast and takes UTF-8 alone."""
-    frame = pl.read_csv(
-        source,
-        separator=form.separator,
-        has_header=form.header,
-        decimal_comma=form.decimal_comma,
-        infer_schema_length=10_000,
-    )
+def _quick(source: Path | bytes, form: Form) -> pl.DataFrame | None:
+    """Read by polars, which is fast and takes UTF-8 alone; return None for what it refuses."""
+    try:
+        frame = pl.read_csv(
+            source,
+            separator=form.separator,
+            has_header=form.header,
+            decimal_comma=form.decimal_comma,
+            infer_schema_length=10_000,
+        )
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
+        return None
     names = _names(frame.columns) if form.header else _places(frame.width)
     return frame.rename(dict(zip(frame.columns, names, strict=True)))
 
@@ -174,6 +174,16 @@ def _quick(source: Path | bytes, form: Form) -> pl.DataFrame:
 def _is_doubtful(frame: pl.DataFrame) -> bool:
     """Return whether rows may have been too short: polars fills them up with missing values."""
     return frame.width > 1 and frame.height > 0 and frame[frame.columns[-1]].null_count() > 0
+
+
+def _is_ragged(frame: pl.DataFrame, source: Path | bytes, name: str, form: Form) -> bool:
+    """Return whether rows were filled up: short ones, and empty lines."""
+    rows = 0
+    for _, fields in _records(_decoded(_content(source), name), form.separator, name):
+        rows += 1
+        if len(fields) != frame.width:
+            return True
+    return rows != frame.height + form.header
 
 
 def _head(source: Path | bytes) -> bytes:
@@ -239,8 +249,6 @@ def _refuse_or_say(name: str, width: int, bad: dict[int, int], rows: int, bad_ro
 
 def leave_out(text: str, bad_rows: BadRows) -> None:
     """Refuse bad rows, which ``text`` names, or warn that they are left out."""
-    if bad_rows not in BAD_ROWS:
-        raise ValueError(f"bad_rows: expected one of {list(BAD_ROWS)}, got {bad_rows!r}")
     if bad_rows == "error":
         raise DataError(f"{text}; mend them, or leave them out: bad_rows='skip', or --bad-rows skip")
     warnings.warn(f"{text}; they are left out", UserWarning, stacklevel=2)

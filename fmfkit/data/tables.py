@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from fmfkit.data.delimited import BadRows, listed, read_delimited, read_rows
+from fmfkit.data.delimited import BAD_ROWS, BadRows, listed, read_delimited, read_rows
 from fmfkit.errors import DataError
 from fmfkit.sections import is_text
 
@@ -34,6 +34,8 @@ def read_table(source: Source, name: str = "table", *, bad_rows: BadRows = "erro
         bad_rows: of a text file, what becomes of rows with another number of fields than the first: "error" lists
             them, "skip" leaves them out, and warns.
     """
+    if bad_rows not in BAD_ROWS:
+        raise ValueError(f"bad_rows: expected one of {list(BAD_ROWS)}, got {bad_rows!r}")
     if isinstance(source, str | os.PathLike):
         frame = _read_path(Path(source), bad_rows)
         name = str(source)
@@ -108,6 +110,8 @@ def places(source: Source, rows: Sequence[int]) -> str:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # all was said when it was read first
         lines = read_rows(path, str(path), SEPARATOR[_ending(path)], "skip").lines
+    if rows[-1] >= len(lines):  # two readers that do not agree where rows end
+        return f"{listed('row', rows)}, counted from 0"
     return listed("line", [lines[row] for row in rows])
 
 
