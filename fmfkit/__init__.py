@@ -48,6 +48,7 @@ _MODULES = {
     "evaluation": "fmfkit.recommend.evaluation",
     "data": "fmfkit.data",
     "errors": "fmfkit.errors",
+    "examples": "fmfkit.examples",
     "kernels": "fmfkit.kernels",
     "losses": "fmfkit.losses",
     "metrics": "fmfkit.metrics",
@@ -68,6 +69,7 @@ __all__ = [
 if TYPE_CHECKING:
     from fmfkit import data as data
     from fmfkit import errors as errors
+    from fmfkit import examples as examples
     from fmfkit import losses as losses
     from fmfkit import metrics as metrics
     from fmfkit import native as native

@@ -17,19 +17,37 @@ Floats = NDArray[np.float64]
 
 
 def rmse(y: ArrayLike, predicted: ArrayLike, weight: ArrayLike | None = None) -> float:
-    """Return the root mean square error."""
+    """Return the root mean square error.
+
+    Args:
+        y: the given values.
+        predicted: what the model predicts.
+        weight: of each pair; 1 if left out.
+    """
     truth, guess, w = _aligned(y, predicted, weight)
     return float(np.sqrt(np.average(np.square(guess - truth), weights=w)))
 
 
 def mae(y: ArrayLike, predicted: ArrayLike, weight: ArrayLike | None = None) -> float:
-    """Return the mean absolute error."""
+    """Return the mean absolute error.
+
+    Args:
+        y: the given values.
+        predicted: what the model predicts.
+        weight: of each pair; 1 if left out.
+    """
     truth, guess, w = _aligned(y, predicted, weight)
     return float(np.average(np.abs(guess - truth), weights=w))
 
 
 def log_loss(y: ArrayLike, probability: ArrayLike, weight: ArrayLike | None = None) -> float:
-    """Return the mean of −y ln p − (1 − y) ln(1 − p); probabilities are held off 0 and 1 by one rounding."""
+    """Return the mean of −y ln p − (1 − y) ln(1 − p); probabilities are held off 0 and 1 by one rounding.
+
+    Args:
+        y: from 0 to 1.
+        probability: what the model predicts.
+        weight: of each pair; 1 if left out.
+    """
     truth, p, w = _aligned(y, probability, weight)
     if truth.min() < 0 or truth.max() > 1 or p.min() < 0 or p.max() > 1:
         raise ValueError("log_loss: expected labels and probabilities from 0 to 1")
@@ -39,7 +57,13 @@ def log_loss(y: ArrayLike, probability: ArrayLike, weight: ArrayLike | None = No
 
 
 def auc(y: ArrayLike, score: ArrayLike, weight: ArrayLike | None = None) -> float:
-    """Return the chance that a positive has a higher score than a negative, ties counting half."""
+    """Return the chance that a positive has a higher score than a negative, ties counting half.
+
+    Args:
+        y: 0 or 1.
+        score: what ranks the pairs.
+        weight: of each pair; 1 if left out.
+    """
     truth, s, w = _aligned(y, score, weight)
     if not np.isin(truth, (0, 1)).all():
         raise ValueError("auc: expected labels 0 and 1")

@@ -29,7 +29,7 @@ def read_table(source: Source, name: str = "table", *, bad_rows: BadRows = "erro
     """Return a table as a polars frame.
 
     Args:
-        source: the table.
+        source: a path (CSV, TSV, Parquet, Arrow), a polars or pandas frame, an Arrow table, or a mapping of columns.
         name: what errors call it.
         bad_rows: of a text file, what becomes of rows with another number of fields than the first: "error" lists
             them, "skip" leaves them out, and warns.

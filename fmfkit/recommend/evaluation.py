@@ -68,7 +68,11 @@ class Judged:
         return self.model.loss.link(self.score)
 
     def ranking(self, k: int) -> metrics.Ranking:
-        """Rank all targets for each query that has a relevant one: a pair with y above 0."""
+        """Rank all targets for each query that has a relevant one: a pair with y above 0.
+
+        Args:
+            k: how many targets of each query.
+        """
         relevant = self.data.only(self.data.y > 0).matrix
         rows = np.flatnonzero(np.diff(relevant.indptr)).astype(np.int32)
         ranked = self.model.recommend(rows, min(k, self.data.shape[1]), exclude=self.seen)
@@ -80,7 +84,9 @@ class Metric:
     """A way to judge a model on held-out pairs."""
 
     name: str
+    """What it is reported as."""
     measure: Callable[[Judged], float] = attrs.field(eq=False, repr=False)
+    """What measures it: a function of a ``Judged``."""
     larger: bool = False
     """Whether larger values are better."""
     ranks: bool = False
@@ -126,7 +132,13 @@ def auc() -> Metric:
 
 
 def of_ranking(name: str, function: Callable[[metrics.Ranking, int], float], k: int) -> Metric:
-    """Return a metric of the first ``k`` targets, ranked for each query."""
+    """Return a metric of the first ``k`` targets, ranked for each query.
+
+    Args:
+        name: what it is called, without the depth.
+        function: takes a ``metrics.Ranking`` and k.
+        k: the depth.
+    """
     k = whole("k", k, least=1)
 
     def measure(on: Judged) -> float:
@@ -169,6 +181,9 @@ def metric_of(given: AnyMetric) -> Metric:
 
     A name may have options, "within:tolerance=0.5"; "ndcg@10" is short for "ndcg:k=10". The metric is called as it was
     asked for.
+
+    Args:
+        given: a name, a ``Metric``, or a function of y, predictions and weights.
     """
     if isinstance(given, Metric):
         return given
@@ -210,6 +225,11 @@ def suitable_metrics(loss: Loss, y: NDArray[np.float64], *, positives: bool = Fa
 
     For a model of positives, and where all y are one number above 0, nothing but a ranking says how good a model is;
     else the loss's own metrics, of those that can be measured.
+
+    Args:
+        loss: the model's.
+        y: of the pairs it is judged on.
+        positives: whether it was trained on positives only.
     """
     if positives or all_positive(y):
         return [metric_of(name) for name in POSITIVES]
@@ -223,6 +243,13 @@ def evaluate(
     """Return metrics of a model on the pairs of a data set with its row numbers, by name.
 
     A model of ``positives`` is judged by whether y is above 0, whatever it is.
+
+    Args:
+        model: the model.
+        data: pairs by its row numbers.
+        chosen: the metrics; None means those that suit.
+        seen: the training pairs, a sparse matrix: they are not ranked.
+        positives: whether it was trained on positives only.
     """
     data = as_positives(data) if positives else data
     suitable = suitable_metrics(model.loss, data.y, positives=positives)
