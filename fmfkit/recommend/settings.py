@@ -208,11 +208,11 @@ def documented(of: AnyClass, more: Mapping[str, tuple[Any, str]] = {}, **default
 
     ``more`` has further parameters, each with its default and what it is for; ``defaults`` differ from the settings'.
     """
-    given = {name: (default_of(name), metadata_of(name)["help"]) for name in names()} | dict(more)
+    given = {name: (default_of(name), metadata_of(name)["help"].replace("`", "``")) for name in names()} | dict(more)
     given |= {name: (default, given[name][1]) for name, default in defaults.items()}
-    lines = [f"    {name}: {help} Default: {default!r}." for name, (default, help) in given.items()]
-    wrapped = [textwrap.fill(line, 110, initial_indent="    ", subsequent_indent=" " * 12) for line in lines]
-    of.__doc__ = inspect.cleandoc(of.__doc__ or "") + "\n\nArgs:\n" + textwrap.dedent("\n".join(wrapped))
+    told = [f"{name}: {help} Default: {default!r}." for name, (default, help) in given.items()]
+    lines = [textwrap.fill(line, 110, initial_indent=" " * 4, subsequent_indent=" " * 8) for line in told]
+    of.__doc__ = "\n".join([inspect.cleandoc(of.__doc__ or ""), "", "Args:", *lines])
     parameters = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=d) for name, (d, _) in given.items()]
     of.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return of

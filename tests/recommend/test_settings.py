@@ -193,7 +193,7 @@ def test_help_lists_every_parameter_with_its_default_and_what_it_is_for():
     told = pydoc.render_doc(FMF, renderer=pydoc.plaintext)
     words = " ".join(told.replace("|", " ").split())
     for name in names():
-        assert f" {name}: {' '.join(metadata_of(name)['help'].split())} Default: {default_of(name)!r}." in words
+        assert f" {name}: {metadata_of(name)['help'].replace('`', '``')} Default: {default_of(name)!r}." in words
     assert list(inspect.signature(FMF).parameters) == list(names())
     assert inspect.signature(FMF).parameters["rank"].default == 32
 
