@@ -15,6 +15,7 @@ from fmfkit.cli.options import given_options, settings_options, spelled
 from fmfkit.cli.signals import Stopper, stop_after_round
 from fmfkit.cli.streams import echo, text
 from fmfkit.data.delimited import BAD_ROWS
+from fmfkit.data.report import Report
 from fmfkit.data.roles import DUPLICATES
 from fmfkit.data.splits import SPLITS
 from fmfkit.files import destination
@@ -124,9 +125,14 @@ SHARE = click.FloatRange(0, 1, max_open=True)
     is_flag=True,
     help="Go on from the checkpoint in FOLDER, if there is one; data and settings must be the same.",
 )
+@click.option(
+    "--report",
+    type=click.Path(dir_okay=False),
+    help="Page of HTML to write, with charts; it needs --test to be of use.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON.")
 @friendly
-def command(pairs: str, start: str | None, resume: bool, as_json: bool, **options: Any) -> None:
+def command(pairs: str, start: str | None, resume: bool, report: str | None, as_json: bool, **options: Any) -> None:
     """Train a model on PAIRS, a CSV, TSV, Parquet or Arrow file with a query, a target and a rating in each row.
 
     Columns of the tables become features by what they look like. Ctrl-C, SIGTERM and SIGHUP stop after the round that
@@ -142,20 +148,30 @@ def command(pairs: str, start: str | None, resume: bool, as_json: bool, **option
     resolve_callbacks(config.recipe.callbacks)
     out = config.recipe.out
     destination(out)
+    if report is not None:
+        destination(report)
     checkpoint = _checkpoint(config, resume=resume)
     with plain_warnings():
         data = config.dataset()
-    outcome = None
+    outcome, found = None, None
+
+    def on_report(told: Report) -> None:
+        nonlocal found
+        found = told
+        echo(str(told), err=True)
+
     with stop_after_round(checkpoint) as stopper, plain_warnings(), suppress(KeyboardInterrupt):
         outcome = recipe.run(
             data,
             start=earlier,
             progress=True,
             callbacks=[stopper, *([] if checkpoint is None else [checkpoint]), *config.recipe.callbacks],
-            on_report=lambda report: echo(str(report), err=True),
+            on_report=on_report,
             on_tuned=lambda tuned: click.echo(_found(tuned, recipe.settings), err=True),
             on_trained=lambda trained: keep(trained, out) if earlier or _rounds(trained) else None,
         )
+        if report is not None:
+            outcome.recommender.report(outcome.test, data=found).save(report)
     kept = outcome is not None and (earlier is not None or _rounds(outcome.recommender) > 0)
     if stopper.stopped is None and outcome is not None:
         if not kept:
