@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 pytest.importorskip("sklearn")
 from sklearn.base import clone
@@ -11,11 +12,14 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
-from sklearn.utils import estimator_checks
+from sklearn.utils import estimator_checks, get_tags
 
-from fmfkit.errors import DataError
+from fmfkit.errors import DataError, UnknownNameError
+from fmfkit.losses import Logistic
 from fmfkit.recommend.positives import POSITIVES
 from fmfkit.sklearn import FMFClassifier, FMFRegressor
+
+PAIR = [[1, 2], [2, 1]]
 
 
 @pytest.fixture(scope="module")
@@ -102,22 +106,32 @@ def test_frames_are_taken_as_arrays_are(pairs):
     np.testing.assert_array_equal(by_frame, by_array)
 
 
-@pytest.mark.parametrize("estimator", [FMFRegressor, FMFClassifier])
-@pytest.mark.parametrize(
-    "check",
-    [
-        estimator_checks.check_no_attributes_set_in_init,
-        estimator_checks.check_get_params_invariance,
-        estimator_checks.check_set_params,
-        estimator_checks.check_estimator_repr,
-        estimator_checks.check_estimator_cloneable,
-        estimator_checks.check_estimator_tags_renamed,
-        estimator_checks.check_valid_tag_types,
-    ],
-    ids=lambda check: check.__name__,
-)
-def test_checks_of_scikit_learn_that_need_no_data_pass(estimator, check):
-    check(estimator.__name__, estimator())
+IDS = "its X holds real numbers without an order of their own to learn from: here they are ids, whole numbers or text"
+EXPECTED = {
+    FMFRegressor: {"check_sample_weight_equivalence_on_dense_data": IDS, "check_regressors_train": IDS},
+    FMFClassifier: {"check_sample_weight_equivalence_on_dense_data": IDS},
+}
+"""The checks of scikit-learn that an estimator of pairs of ids cannot pass, and why."""
+
+
+@pytest.mark.parametrize("estimator", EXPECTED)
+def test_the_checks_of_scikit_learn_pass_but_for_those_that_are_listed(estimator):
+    small = estimator(columns=(0, 1), rank=2, rounds=1, threads=1)  # the checks' X have further columns
+    results = estimator_checks.check_estimator(
+        small, expected_failed_checks=EXPECTED[estimator], on_skip=None, on_fail=None
+    )
+    failed = {one["check_name"]: repr(one["exception"]) for one in results if one["status"] == "failed"}
+    assert failed == {}
+    assert sum(one["status"] == "passed" for one in results) > 50
+    assert {one["check_name"] for one in results if one["status"] == "xfail"} == set(EXPECTED[estimator])
+
+
+@pytest.mark.parametrize("estimator", EXPECTED)
+def test_tags_say_what_it_takes(estimator):
+    tags = get_tags(estimator())
+    assert (tags.input_tags.categorical, tags.input_tags.string, tags.input_tags.sparse) == (True, True, False)
+    assert tags.target_tags.required
+    assert tags.classifier_tags is None or not tags.classifier_tags.multi_class
 
 
 def test_clones_have_the_parameters_and_nothing_learnt(pairs):
@@ -146,13 +160,80 @@ def test_weights_count(pairs):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: FMFRegressor().fit([[1, 2, 3]], [1]), "expected two columns"),
+        (lambda: FMFRegressor().fit([[1, 2, 3]], [1]), r"expected two columns, .* got 3; columns=\(0, 1\) takes"),
+        (lambda: FMFRegressor(columns=[0]).fit([[1, 2]], [1]), r"columns: expected two, .* got \[0\]"),
+        (lambda: FMFRegressor(columns=(0, 5)).fit([[1, 2]], [1]), "there is no column '5' for the target"),
         (lambda: FMFClassifier().fit([[1, 2], [2, 1]], [1, 1]), "expected two classes, got 1"),
+        (lambda: FMFClassifier().fit([[1, 2], [2, 1], [3, 1]], [1, 2, 3]), "Only binary classification"),
+        (lambda: FMFRegressor().fit([[1, 2], [2, 1]], [1.0]), "inconsistent numbers of samples"),
+        (lambda: FMFClassifier().fit([[1, 2], [2, 1]], [1.0, 0.0, 1.0]), "inconsistent numbers of samples"),
+        (lambda: FMFRegressor().fit([[1, 2], [2, 1]], [1.0, np.nan]), "y contains NaN"),
+        (lambda: FMFRegressor().fit([[1, 2], [2, 1]], None), "requires y to be passed"),
+        (lambda: FMFRegressor().fit(PAIR, [1.0, 2.0], sample_weight=[0, 0]), "all weights are zero, so that no pair"),
+        (lambda: FMFRegressor().fit(PAIR, [1.0, 2.0], sample_weight=[1, -1]), "expected finite numbers of at least 0"),
+        (lambda: FMFRegressor().fit(PAIR, [1.0, 2.0], sample_weight=[1]), "inconsistent numbers of samples"),
+        (lambda: FMFRegressor().fit(PAIR, [1.0, 2.0], sample_weight=[[1, 1]]), r"got shape \(1, 2\)"),
+        (lambda: FMFRegressor().fit([["a", None], ["b", "c"]], [1.0, 2.0]), "missing|None"),
     ],
 )
-def test_other_shapes_and_classes_are_refused(call, message):
-    with pytest.raises(DataError, match=message):
+def test_other_shapes_lengths_weights_and_classes_are_refused(call, message):
+    with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_sparse_matrices_are_refused_with_what_is_expected():
+    with pytest.raises(TypeError, match="Sparse data was passed for X, but dense data is required"):
+        FMFRegressor().fit(sp.csr_array([[1, 2], [2, 1]]), [1.0, 2.0])
+
+
+def test_columns_choose_the_ids_among_others(pairs):
+    pd = pytest.importorskip("pandas")
+    X, y = pairs
+    frame = pd.DataFrame({"when": 0, "item": X[:, 1], "user": X[:, 0]})
+    named = FMFRegressor(columns=("user", "item"), rank=2, rounds=3).fit(frame, y)
+    placed = FMFRegressor(columns=(2, 1), rank=2, rounds=3).fit(frame.to_numpy(), y)
+    plain = FMFRegressor(rank=2, rounds=3).fit(X, y)
+    np.testing.assert_array_equal(named.predict(frame), plain.predict(X))
+    np.testing.assert_array_equal(placed.predict(frame.to_numpy()), plain.predict(X))
+    assert list(named.feature_names_in_) == ["when", "item", "user"]
+    with pytest.raises(ValueError, match="feature names should match"):
+        named.predict(frame.rename(columns={"when": "then"}))
+
+
+def test_pairs_of_weight_zero_count_as_if_they_were_not_there(pairs):
+    X, y = pairs
+    weight = (np.arange(len(X)) % 3 > 0).astype(float)
+    all_of_them = FMFRegressor(rank=2, rounds=3).fit(X, y, sample_weight=weight)
+    some = FMFRegressor(rank=2, rounds=3).fit(X[weight > 0], y[weight > 0], sample_weight=np.ones(1000))
+    np.testing.assert_array_equal(all_of_them.predict(X), some.predict(X))
+
+
+@pytest.mark.parametrize("estimator", EXPECTED)
+def test_an_estimator_whose_fit_failed_is_not_fitted(estimator, pairs):
+    X, y = pairs
+    model = estimator(loss="bpr")
+    with pytest.raises(UnknownNameError, match="no loss is called 'bpr'"):
+        model.fit(X, y > 0)
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+    assert not hasattr(model, "classes_")
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"loss": "logistic", "data": "ratings"}, {"loss": Logistic(), "data": "ratings"}),
+        ({"strengths": {"query.indicator": 2.0}, "l2": 0.1}, {"strengths": {"query.indicator": 2.0}}),
+        ({"data": "positives", "cells": 3.0, "l2": 0.01}, {"data": "positives", "cells": 3.0}),
+    ],
+)
+def test_loss_strengths_positives_and_cells_are_reached_by_set_params(pairs, changes, expected):
+    X, y = pairs
+    grid = {name: [value] for name, value in changes.items()}
+    search = GridSearchCV(FMFRegressor(rank=2, rounds=2), grid, cv=2)
+    y = np.ones(len(X)) if "cells" in changes else (y > 0).astype(float)
+    settings = search.fit(X, y).best_estimator_.recommender_.settings
+    assert {name: getattr(settings, name) for name in expected} == expected
 
 
 def test_a_regressor_takes_equal_y_as_positives_and_says_so(pairs, capsys, monkeypatch):

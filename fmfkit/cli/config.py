@@ -15,8 +15,10 @@ from cattrs.errors import ForbiddenExtraKeysError
 from cattrs.v import format_exception
 
 from fmfkit.cli.common import pairs_of
+from fmfkit.cli.meaning import errors_of_meaning
 from fmfkit.data.blocks import Block
 from fmfkit.data.dataset import Dataset
+from fmfkit.data.delimited import BadRows
 from fmfkit.data.roles import Duplicates
 from fmfkit.data.sides import SideTable
 from fmfkit.data.splits import Split
@@ -59,6 +61,7 @@ class DataConfig:
     time: str | None = None
     history: bool = False
     duplicates: Duplicates = "auto"
+    bad_rows: BadRows = "error"
 
     def dataset(self, duplicates: Duplicates) -> Dataset:
         """Read the data; what describes a table is refused where a loader returns a whole data set."""
@@ -167,6 +170,8 @@ def read_config(path: str | os.PathLike[str]) -> FitConfig:
     except cattrs.BaseValidationError as error:
         errors += cattrs.transform_error(error, path="config", format_exception=_message)
     errors += _block_errors(given)
+    sound = not any("@ config.model" in error for error in errors)
+    errors += errors_of_meaning(given, Path(path).parent, sound_model=sound)
     if errors or config is None:
         raise ConfigError(f"{path}: {len(errors)} errors:\n" + "\n".join(f"  {error}" for error in errors))
     return _placed(config, Path(path).parent)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import shlex
 import time
+from pathlib import Path
+from typing import Any
 
 import attrs
 import click
 import numpy as np
+import polars as pl
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from fmfkit import Model, Penalty, Problem, fit
+from fmfkit.cli.common import friendly, write_table
 from fmfkit.regularizers import ElasticNet
 from fmfkit.training.callbacks import Progress
 
@@ -48,6 +53,18 @@ class World:
         cold = rng.random(books)[j] < 0.1
         return cls(X, Z, i, j, rating, cold, cold | (rng.random(len(i)) < 0.1))
 
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """Return who rated what, the readers and the books, by the names of files."""
+        pairs: dict[str, Any] = {"reader": self.reader, "book": self.book, "rating": np.round(2 * self.rating) / 2}
+        readers: dict[str, Any] = {
+            "reader": range(self.readers.shape[0]),
+            "interests": _listed(self.readers, "interest"),
+        }
+        titles = [f"Book {n}" for n in range(self.books.shape[0])]
+        books: dict[str, Any] = {"book": range(len(titles)), "title": titles, "tags": _listed(self.books, "tag")}
+        named = {"ratings.csv": pairs, "readers.csv": readers, "books.csv": books}
+        return {name: pl.DataFrame(columns) for name, columns in named.items()}
+
     def problem(self, rank: int, *, features: bool) -> Problem:
         """Return the training problem, with the features or with indicators only."""
         train = ~self.test
@@ -76,6 +93,25 @@ def _some_of(rng: np.random.Generator, rows: int, features: int, each: int) -> s
     return sp.csr_array((np.ones(rows * each), chosen.ravel(), np.arange(rows + 1) * each), shape=(rows, features))
 
 
+def _listed(features: sp.csr_array, word: str) -> list[str]:
+    """Return what each row has, as text with a bar between."""
+    return ["|".join(f"{word} {n}" for n in row) for row in np.split(features.indices, features.indptr[1:-1])]
+
+
+def _write(world: World, folder: Path) -> None:
+    """Write the tables to a folder, in which no such files are yet."""
+    tables = world.tables()
+    if there := [name for name in tables if (folder / name).exists()]:
+        raise ValueError(f"{folder / there[0]}: there is such a file already; choose another folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, table in tables.items():
+        write_table(table, str(folder / name))
+    click.echo(f"wrote {', '.join(tables)} to {folder}; they are generated. To begin with:")
+    click.echo(f"  cd {shlex.quote(str(folder))}")
+    click.echo("  fmfkit fit ratings.csv --queries readers.csv --targets books.csv --test 0.1 --out model.fmf")
+    click.echo("  fmfkit recommend model.fmf --query 17 -k 5")
+
+
 @click.command()
 @click.option(
     "--seed",
@@ -87,13 +123,23 @@ def _some_of(rng: np.random.Generator, rows: int, features: int, each: int) -> s
 @click.option("--rank", default=8, show_default=True, type=click.IntRange(1, 256), help="Latent dimensions.")
 @click.option("--rounds", default=20, show_default=True, type=click.IntRange(1, 1000), help="Rounds of training.")
 @click.option("--threads", default=None, type=click.IntRange(1, 1024), help="Threads; all processors by default.")
-def command(seed: int, rank: int, rounds: int, threads: int | None) -> None:
+@click.option(
+    "--write",
+    type=click.Path(file_okay=False),
+    metavar="FOLDER",
+    help="Train nothing, but write the data as CSV files to play with.",
+)
+@friendly
+def command(seed: int, rank: int, rounds: int, threads: int | None, write: str | None) -> None:
     """Train plain and feature-based factorization on generated data, and compare.
 
     Readers rate books. Tastes depend on the readers' interests and the books' tags, and a tenth of the books is never
     rated in training: only the tags say anything about them.
     """
     world = World.generate(seed)
+    if write is not None:
+        _write(world, Path(write))
+        return
     known, cold = world.test & ~world.cold, world.cold
     click.echo(
         f"{world.readers.shape[0]} readers, {world.books.shape[0]} books, {(~world.test).sum()} ratings to learn from, "

@@ -14,6 +14,7 @@ from fmfkit.cli.config import DataConfig, FitConfig, read_config
 from fmfkit.cli.options import given_options, settings_options, spelled
 from fmfkit.cli.signals import Stopper, stop_after_round
 from fmfkit.cli.streams import echo, text
+from fmfkit.data.delimited import BAD_ROWS
 from fmfkit.data.report import Report
 from fmfkit.data.roles import DUPLICATES
 from fmfkit.data.splits import SPLITS
@@ -52,6 +53,13 @@ SHARE = click.FloatRange(0, 1, max_open=True)
     type=click.Choice(DUPLICATES),
     help="What to do with a pair that occurs twice; auto counts it twice, as a weight, where there are no ratings or "
     "all are equal, and is an error otherwise.",
+)
+@click.option(
+    "--bad-rows",
+    default="error",
+    show_default=True,
+    type=click.Choice(BAD_ROWS),
+    help="What to do with rows that cannot be read: list them in an error, or leave them out, with a warning.",
 )
 @settings_options
 @click.option(
@@ -143,7 +151,8 @@ def command(pairs: str, start: str | None, resume: bool, report: str | None, as_
     if report is not None:
         destination(report)
     checkpoint = _checkpoint(config, resume=resume)
-    data = config.dataset()
+    with plain_warnings():
+        data = config.dataset()
     outcome, found = None, None
 
     def on_report(told: Report) -> None:
@@ -159,18 +168,28 @@ def command(pairs: str, start: str | None, resume: bool, report: str | None, as_
             callbacks=[stopper, *([] if checkpoint is None else [checkpoint]), *config.recipe.callbacks],
             on_report=on_report,
             on_tuned=lambda tuned: click.echo(_found(tuned, recipe.settings), err=True),
-            on_trained=lambda trained: keep(trained, out),
+            on_trained=lambda trained: keep(trained, out) if earlier or _rounds(trained) else None,
         )
         if report is not None:
             outcome.recommender.report(outcome.test, data=found).save(report)
+    kept = outcome is not None and (earlier is not None or _rounds(outcome.recommender) > 0)
     if stopper.stopped is None and outcome is not None:
+        if not kept:
+            raise ValueError(f"{out}: not written, for there is nothing in it: no round was better than none")
         _show(outcome, out, as_json)
         return
     with suppress(OSError):  # what is told may have nobody left to read it
-        if outcome is not None:
+        if outcome is not None and kept:
             _show(outcome, out, as_json)
+        elif outcome is not None:
+            click.echo(f"{out}: not written: no round was finished", err=True)
         click.echo(_stopped(stopper), err=True)
     click.get_current_context().exit(128 + (stopper.signal or 0))
+
+
+def _rounds(trained: Recommender) -> int:
+    """Return how many rounds a model was trained for."""
+    return trained.model.history[-1].round
 
 
 def _checkpoint(config: FitConfig, *, resume: bool) -> Checkpoint | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import attrs
@@ -12,12 +13,15 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from fmfkit.data import sampling, splits
+from fmfkit.data.delimited import BadRows
+from fmfkit.data.pairs import all_rows, as_table
 from fmfkit.data.positives import Recognised
 from fmfkit.data.report import Report, report
-from fmfkit.data.roles import Duplicates, Once, find_roles, with_numbers, without_duplicates
+from fmfkit.data.roles import Duplicates, Once, by_place, find_roles, unused, usable, without_duplicates
 from fmfkit.data.sides import Attributes, SideTable, describe_side
-from fmfkit.data.tables import Source, read_table, require
+from fmfkit.data.tables import Source, places, read_table, require
 from fmfkit.errors import DataError
+from fmfkit.notebooks import facts_table
 
 Halves = tuple["Dataset", "Dataset"]
 """The training part and the test part."""
@@ -52,11 +56,13 @@ class Dataset:
     """Whether queries have the targets that they are paired with as features (SVD++): 1/√n for each of n."""
     counted: int = 0
     """How many rows of the table repeated a pair, and became weights."""
+    notes: tuple[str, ...] = ()
+    """What was made of the columns of the table of pairs."""
 
     @classmethod
     def of(
         cls,
-        pairs: Source,
+        pairs: Source | sp.sparray | Sequence[Sequence[Any]],
         *,
         query: str | None = None,
         target: str | None = None,
@@ -67,12 +73,14 @@ class Dataset:
         targets: SideTable | Source | None = None,
         history: bool = False,
         duplicates: Duplicates = "auto",
+        bad_rows: BadRows = "error",
     ) -> Dataset:
         """Build a data set.
 
         Args:
             pairs: the table of pairs: a path (CSV, TSV, Parquet, Arrow), a polars or pandas frame, an Arrow table, or a
-                mapping of column names to arrays.
+                mapping of column names to arrays; or a sparse matrix of ratings, queries by targets, whose row and
+                column numbers are the ids; or a list of tuples, or an array: query, target, and rating and time if any.
             query: the column with the queries' ids; by default one with a usual name, such as "user", else the first.
             target: the column with the targets' ids; by default "item", "movie", "book", ..., else the second.
             rating: the column with the ratings; by default "rating", "score", ..., else the first remaining column of
@@ -86,15 +94,21 @@ class Dataset:
             duplicates: a pair that occurs twice: "error", keep the "last", take the "mean" of ratings and weights, or
                 "count": its weight is how often it occurs, or the sum of its weights. "auto" counts where there are no
                 ratings, or all are one number above 0, and is an error otherwise.
+            bad_rows: pairs without an id, with a rating or weight that is no number, and rows of text files that have
+                another number of fields than the first: "error" lists them, "skip" leaves them out, with a warning.
         """
-        frame = read_table(pairs, "pairs")
+        table = as_table(pairs)
+        frame = read_table(table, "pairs", bad_rows=bad_rows)
         named = {"query": query, "target": target, "rating": rating, "weight": weight, "time": time}
         roles = find_roles(frame, named)
-        frame = with_numbers(frame, roles)
+        notes = (*by_place(roles, named), *unused(frame, roles))
+        frame = usable(frame, roles, bad_rows, functools.partial(places, table))
         sides: dict[str, Attributes] = {}
-        for role, given in (("query", queries), ("target", targets)):
-            name = str(roles[role])
-            sides[role], rows = describe_side(role, frame[name], SideTable.of(given))
+        keys = {role: str(roles[role]) for role in ("query", "target")}
+        for axis, (role, given) in enumerate((("query", queries), ("target", targets))):
+            name = keys[role]
+            described = all_rows(SideTable.of(given), pairs, axis)
+            sides[role], rows = describe_side(role, frame[name], described, keys, bad_rows)
             frame = frame.with_columns(pl.Series(name, rows))
         once = without_duplicates(frame, roles, duplicates, {role: side.ids for role, side in sides.items()})
         return cls(
@@ -104,6 +118,7 @@ class Dataset:
             columns=roles,
             history=history,
             counted=once.counted,
+            notes=notes,
         )
 
     def with_pairs(self, source: Source, *, ratings: bool = True) -> Dataset:
@@ -124,7 +139,7 @@ class Dataset:
         }
         require(frame, roles, "pairs")
         roles = {"rating": None, "weight": None, "time": None, **roles}
-        frame = with_numbers(frame, roles)
+        frame = usable(frame, roles, "error", functools.partial(places, source))
         ids = {"query": self.queries.ids, "target": self.targets.ids}
         for role, what in (("query", "pairs, queries"), ("target", "pairs, targets")):
             name = str(roles[role])
@@ -141,6 +156,14 @@ class Dataset:
         sides = (("query", self.queries), ("target", self.targets))
         blocks = [f"{side}.{block.title}" for side, of in sides for block in of.blocks]
         return f"Dataset({len(self)} pairs, {self.shape[0]} queries, {self.shape[1]} targets, blocks {blocks})"
+
+    def _repr_html_(self) -> str:
+        """Return it for notebooks."""
+        facts = [("pairs", f"{len(self):,}"), ("y", f"{self.y.min():g} to {self.y.max():g}" if len(self) else "none")]
+        for name, side in (("queries", self.queries), ("targets", self.targets)):
+            blocks = ", ".join(block.title for block in side.blocks)
+            facts.append((name, f"{len(side.ids):,}" + (f", described by {blocks}" if blocks else "")))
+        return facts_table("Dataset", facts)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -277,6 +300,10 @@ class Dataset:
             seed: of what is drawn.
         """
         return self._split(splits.leave_out(self.query, k, seed), "split_leave_out")
+
+    def split_leave_last(self, k: int = 1) -> Halves:
+        """Return (training, test): the k latest pairs of each query that has more than k are for testing."""
+        return self._split(splits.leave_last(self.query, self.time, k), "split_leave_last")
 
     def split_by_time(self, share: float = 0.1) -> Halves:
         """Return (training, test): the latest share of the pairs is for testing.

@@ -37,7 +37,7 @@ class SideEncoder:
     indicator: bool
     blocks: tuple[Learnt, ...]
     label: str | None
-    labels: pl.Series
+    labels: pl.Series = attrs.field(repr=False)
     """What people read, row by row."""
 
     @classmethod

@@ -33,7 +33,7 @@ FEW = 1000
 """Up to so many ids are looked up one by one."""
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, repr=False)
 class Ids:
     """The ids of one side, all different, in the order of their rows."""
 
@@ -63,6 +63,11 @@ class Ids:
     def __len__(self) -> int:
         """Return how many there are."""
         return len(self.values)
+
+    def __repr__(self) -> str:
+        """Return the first of them in a line."""
+        told = ", ".join(map(repr, self.at(range(min(3, len(self))))))
+        return f"<{len(self)} ids: {told}{', ...' if len(self) > 3 else ''}>"
 
     def rows(self, given: Any, what: str = "ids") -> NDArray[np.int32]:
         """Return the row number of each id, -1 for those that are not known.

@@ -16,12 +16,16 @@ from numpy.typing import NDArray
 from fmfkit.data.blocks import Categorical, Numeric, Tags
 from fmfkit.data.dataset import Dataset
 from fmfkit.data.sides import SideTable
+from fmfkit.data.tables import read_table, require
 from fmfkit.errors import DataError
 
 GENRES_100K = (
     *("unknown", "Action", "Adventure", "Animation", "Children's", "Comedy", "Crime", "Documentary", "Drama"),
     *("Fantasy", "Film-Noir", "Horror", "Musical", "Mystery", "Romance", "Sci-Fi", "Thriller", "War", "Western"),
 )
+
+
+MOST_FEATURES = 2**31 - 1
 
 
 def load_movielens(folder: str | os.PathLike[str], *, history: bool = False) -> Dataset:
@@ -48,16 +52,18 @@ def load_movielens(folder: str | os.PathLike[str], *, history: bool = False) -> 
             users = _split(where / "users.dat", "::", ("user", "gender", "age", "occupation", "zip"))
     elif (where / "ratings.csv").exists():
         names = {"userId": "user", "movieId": "movie", "timestamp": "time"}
-        ratings = pl.read_csv(where / "ratings.csv").rename(names)
-        items = pl.read_csv(where / "movies.csv").rename({"movieId": "movie"})
+        ratings = read_table(where / "ratings.csv").rename(names, strict=False)
+        items = read_table(where / "movies.csv").rename({"movieId": "movie"}, strict=False)
     else:
-        raise DataError(f"{folder}: no MovieLens files: expected u.data, ratings.dat or ratings.csv in it")
+        raise DataError(
+            f"{folder}: no MovieLens files: expected a folder with u.data, ratings.dat or ratings.csv in it"
+        )
     numbers = {"user": pl.Int64, "movie": pl.Int64, "rating": pl.Float64, "time": pl.Int64}
-    ratings = ratings.select(pl.col(name).cast(kind) for name, kind in numbers.items())
-    items = items.with_columns(pl.col("movie").cast(pl.Int64))
+    ratings = _with_numbers(ratings, f"{folder}, ratings", **numbers).select(*numbers)
+    items = _with_numbers(items, f"{folder}, movies", movie=pl.Int64)
     people: SideTable | None = None
     if users is not None:
-        known = users.with_columns(pl.col("user", "age").cast(pl.Int64))
+        known = _with_numbers(users, f"{folder}, users", user=pl.Int64, age=pl.Int64)
         people = SideTable(known, blocks=[Categorical("gender"), Categorical("occupation"), Numeric("age", bins=7)])
     return Dataset.of(
         ratings,
@@ -71,8 +77,21 @@ def load_movielens(folder: str | os.PathLike[str], *, history: bool = False) -> 
     )
 
 
+def _with_numbers(frame: pl.DataFrame, what: str, **kinds: Any) -> pl.DataFrame:
+    """Return a table with columns of numbers, which must be there."""
+    require(frame, {name: name for name in kinds}, what)
+    for name, kind in kinds.items():
+        numbers = frame[name].cast(kind, strict=False)
+        if (wrong := frame[name].filter(numbers.is_null())).len():
+            raise DataError(f"{what}: {len(wrong):,} values of {name!r} are no numbers, such as {wrong[0]!r}")
+        frame = frame.with_columns(numbers)
+    return frame
+
+
 def _split(path: Path, separator: str, columns: tuple[str, ...]) -> pl.DataFrame:
     """Read a file without a header whose separator may be long, in UTF-8 or else Latin 1: all as text."""
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: there is no such file")
     content = path.read_bytes()
     try:
         text = content.decode()
@@ -105,10 +124,10 @@ def read_libsvm(
             first, *rest = line.split()
             y.append(float(first))
             for part in rest:
-                index, value = part.split(":")
+                index, value = _feature(part)
                 rows.append(len(y) - 1)
-                columns.append(int(index))
-                values.append(float(value))
+                columns.append(index)
+                values.append(value)
         except ValueError:
             raise DataError(f"{path}: line {number}: expected 'y index:value ...', got {line!r}") from None
     if not y:
@@ -175,17 +194,25 @@ def _matrix(seen: dict[str, int], path: Any) -> sp.csr_array:
     for text, row in seen.items():
         for part in text.split():
             try:
-                index, value = part.split(":")
-                columns.append(int(index))
-                values.append(float(value))
+                index, value = _feature(part)
             except ValueError:
                 raise DataError(f"{path}: expected index:value, got {part!r}") from None
+            columns.append(index)
+            values.append(value)
             rows.append(row)
     return sp.csr_array((np.array(values), (rows, columns)), shape=(len(seen), max(columns, default=-1) + 1))
 
 
+def _feature(text: str) -> tuple[int, float]:
+    """Return the index and the value of "index:value"; a ValueError refuses others."""
+    index, value = text.split(":")
+    if not 0 <= int(index) < MOST_FEATURES:
+        raise ValueError
+    return int(index), float(value)
+
+
 def _lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:
-    with open(path, encoding="utf-8") as file:
+    with open(path, encoding="utf-8", errors="replace") as file:
         for number, line in enumerate(file, 1):
             text = line.partition("#")[0].strip()
             if text:

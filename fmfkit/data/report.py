@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from fmfkit.data.blocks import Numeric, Precomputed
 from fmfkit.data.encoder import Encoder, SideEncoder
 from fmfkit.data.positives import Recognised, recognise
+from fmfkit.notebooks import columns_table
 
 if TYPE_CHECKING:
     from fmfkit.data.dataset import Dataset
@@ -72,6 +74,14 @@ class Report:
 
     __repr__ = __str__
 
+    def _repr_html_(self) -> str:
+        """Return it for notebooks."""
+        first, *_ = str(self).split("\n", 1)
+        names = [field.name for field in attrs.fields(BlockReport)]
+        rows = [[f"{v:.2g}" if isinstance(v, float) else v for v in attrs.astuple(block)] for block in self.blocks]
+        said = [*self.notes, *(f"warning: {warning}" for warning in self.warnings)]
+        return columns_table(first, names, rows) + "".join(f"<p>{html.escape(line)}</p>" for line in said)
+
 
 def report(data: Dataset, test: Dataset | None = None, recognised: Recognised | None = None) -> Report:
     """Look at a data set, and at the part that it will be tested on."""
@@ -79,7 +89,7 @@ def report(data: Dataset, test: Dataset | None = None, recognised: Recognised | 
     encoder = Encoder.learn(data)
     sides = encoder.features(data)
     blocks: list[BlockReport] = []
-    notes = [] if known.note is None else [known.note]
+    notes = [*([] if known.note is None else [known.note]), *data.notes]
     if data.counted:
         notes.append(f"{data.counted:,} rows that repeat a pair became weights")
     warnings: list[str] = [] if known.warning is None else [known.warning]

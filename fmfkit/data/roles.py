@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, get_args
 
 import attrs
 import polars as pl
 
+from fmfkit.data.delimited import BadRows, leave_out
 from fmfkit.data.ids import Ids
 from fmfkit.data.positives import all_positive
 from fmfkit.data.tables import require
@@ -44,7 +45,9 @@ def find_roles(frame: pl.DataFrame, given: Mapping[str, str | None]) -> dict[str
             roles[role] = free[0]
             taken.add(free[0])
     if roles["rating"] is None:
-        numbers = [c for c in frame.columns if c not in taken and frame[c].dtype.is_numeric()]
+        free = [column for column in frame.columns if column not in taken]
+        numbers = [column for column in free if frame[column].dtype.is_numeric()]
+        numbers += [column for column in free if _written_numbers(frame[column]) is not None]
         roles["rating"] = numbers[0] if numbers else None
     _check_different(roles)
     return roles
@@ -58,28 +61,70 @@ def _check_different(roles: Mapping[str, str | None]) -> None:
         raise DataError(f"pairs: column {twice[0]!r} is given for the {told}; each needs a column of its own")
 
 
-def with_numbers(frame: pl.DataFrame, roles: Mapping[str, str | None]) -> pl.DataFrame:
-    """Return the columns that have a role; ratings and weights must be finite numbers."""
+def by_place(roles: Mapping[str, str | None], given: Mapping[str, str | None]) -> list[str]:
+    """Return what is said of columns that were found by place, because no name said what they are for."""
+    found = {role: name for role, name in roles.items() if name is not None and given[role] is None}
+    guessed = [f"{name!r} the {role}" for role, name in found.items() if name.lower() not in ROLES[role]]
+    return [f"columns of the pairs, by place: {', '.join(guessed)}"] if guessed else []
+
+
+def unused(frame: pl.DataFrame, roles: Mapping[str, str | None]) -> list[str]:
+    """Return what is said of columns of the pairs that are for nothing, and why."""
+    left = [column for column in frame.columns if column not in roles.values()]
+    reason = "features describe queries or targets, not pairs"
+    return [f"not used: columns {', '.join(map(repr, left))} of the pairs ({reason})"] if left else []
+
+
+def usable(
+    frame: pl.DataFrame, roles: Mapping[str, str | None], bad_rows: BadRows, where: Callable[[Sequence[int]], str]
+) -> pl.DataFrame:
+    """Return the columns that have a role, in rows that have ids, and finite numbers as rating and weight.
+
+    ``where`` says in a message where rows are.
+    """
     frame = frame.select(column for column in roles.values() if column is not None)
     time = roles["time"]
     if time is not None and str(frame[time].dtype).endswith("128"):
         raise DataError(f"pairs: column {time!r}, the time, holds {frame[time].dtype}, expected at most 64 bits")
-    for role in ("rating", "weight"):
-        column = roles[role]
-        if column is None:
+    kept = pl.repeat(True, frame.height, eager=True)
+    for role, column in roles.items():
+        if column is None or role == "time":
             continue
-        series = frame[column]
-        if not series.dtype.is_numeric() and series.dtype != pl.Boolean:
-            raise DataError(f"pairs: column {column!r}, the {role}, holds {series.dtype}, expected numbers")
-        numbers = series.cast(pl.Float64)
-        bad = numbers.is_finite().fill_null(False).not_()
-        if bad.any():
-            row = int(bad.arg_max() or 0)
-            raise DataError(
-                f"pairs: {bad.sum()} values of {column!r}, the {role}, are missing or not finite, first in row {row}"
+        values = frame[column]
+        if role in ("query", "target"):
+            good, fault = values.is_not_null(), "are missing"
+        else:
+            values = _numbers(values, role)
+            good, fault = values.is_finite().fill_null(False), "are missing or no finite numbers"
+            frame = frame.with_columns(values)
+        if not good.all():
+            rows = (~good).arg_true().to_list()
+            leave_out(
+                f"pairs: {len(rows):,} of {len(good):,} values of {column!r}, the {role}, {fault}: {where(rows)}",
+                bad_rows,
             )
-        frame = frame.with_columns(numbers)
-    return frame
+        kept &= good
+    if not kept.any():
+        raise DataError("pairs: no row is left")
+    return frame if kept.all() else frame.filter(kept)
+
+
+def _numbers(series: pl.Series, role: str) -> pl.Series:
+    """Return ratings or weights as numbers; text, if most of it are numbers, with the rest missing."""
+    if series.dtype.is_numeric() or series.dtype == pl.Boolean:
+        return series.cast(pl.Float64)
+    written = _written_numbers(series)
+    if written is None:
+        raise DataError(f"pairs: column {series.name!r}, the {role}, holds {series.dtype}, expected numbers")
+    return written
+
+
+def _written_numbers(series: pl.Series) -> pl.Series | None:
+    """Return a column of text, most of which are numbers, as numbers, with the rest missing."""
+    if series.dtype != pl.String:
+        return None
+    numbers = series.str.strip_chars().cast(pl.Float64, strict=False)
+    return numbers if numbers.count() > series.count() / 2 else None
 
 
 Duplicates = Literal["auto", "error", "last", "mean", "count"]
@@ -161,7 +206,9 @@ __all__ = [
     "ROLES",
     "Duplicates",
     "Once",
+    "by_place",
     "find_roles",
-    "with_numbers",
+    "unused",
+    "usable",
     "without_duplicates",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
@@ -13,10 +14,13 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from fmfkit.data.blocks import Block, Instances, Learnt, guess
+from fmfkit.data.delimited import BadRows
 from fmfkit.data.ids import Ids, normal
+from fmfkit.data.roles import ROLES
 from fmfkit.data.tables import Source, as_words, attribute, read_table, require
 from fmfkit.errors import DataError
 
+PLURAL = {"query": "queries", "target": "targets"}
 INDICATOR = "indicator"
 HISTORY = "history"
 """The names of the feature blocks that no column makes."""
@@ -48,7 +52,7 @@ class Attributes:
     """What is known of the instances of one side: a table in the order of its ids, and blocks of features from it."""
 
     ids: Ids
-    table: pl.DataFrame
+    table: pl.DataFrame = attrs.field(repr=False)
     """A row for each id; empty cells where the source had no such id."""
     blocks: tuple[Block, ...]
     indicator: bool
@@ -83,18 +87,25 @@ class Attributes:
         return found.zip_with(shown.fill_null(False), self.ids.names)
 
 
-def describe_side(role: str, column: pl.Series, given: SideTable) -> tuple[Attributes, NDArray[np.int32]]:
-    """Return what is known of one side, and the row of each pair's instance; ``column`` has the pairs' ids."""
-    what = "queries" if role == "query" else "targets"
+def describe_side(
+    role: str, column: pl.Series, given: SideTable, pairs: Mapping[str, str], bad_rows: BadRows = "error"
+) -> tuple[Attributes, NDArray[np.int32]]:
+    """Return what is known of one side, and the row of each pair's instance.
+
+    ``column`` has the pairs' ids; ``pairs`` has the names of the columns with the queries' and the targets' ids.
+    """
+    what = PLURAL[role]
     pair_ids = normal(column, f"pairs, {column.name!r}")
     if given.table is None:
         table, key, keys = None, "id", pair_ids[:0]
     else:
-        table = read_table(given.table, what)
-        key = given.id or (column.name if column.name in table.columns else table.columns[0])
+        table = read_table(given.table, what, bad_rows=bad_rows)
+        key = given.id or _key(role, table, pairs)
         require(table, {"id": key, "label": given.label}, what)
         keys = normal(table[key], f"{what}, {key!r}")
     ids, (pair_rows, table_rows) = Ids.numbered(pair_ids, keys, what=f"{what}, {key!r}")
+    if table is not None and given.id is None and key != column.name and key.lower() != "id":
+        _say_joined(what, key, column.name, len(np.unique(pair_rows)), pair_rows, table_rows)
     aligned = _aligned(table, key, ids, table_rows, what)
     label = given.label or _usual_label(role, aligned)
     blocks, left_out = _blocks(given, aligned, [key, *([label] if label else [])])
@@ -102,6 +113,44 @@ def describe_side(role: str, column: pl.Series, given: SideTable) -> tuple[Attri
         raise DataError(f"{what}: there is no table of {what} to take the blocks' columns from")
     _check_blocks(what, aligned, blocks, given.indicator)
     return Attributes(ids, aligned, blocks, given.indicator, label, left_out), pair_rows
+
+
+def _key(role: str, table: pl.DataFrame, pairs: Mapping[str, str]) -> str:
+    """Return the column that a table is joined by: called as in the pairs, else by a usual name or id, else the first.
+
+    A table that has the ids of the other side instead is refused: equal numbers would join what does not belong
+    together.
+    """
+    if pairs[role] in table.columns:
+        return pairs[role]
+    names = {column.lower(): column for column in table.columns}
+    if usual := [names[name] for name in (*ROLES[role], "id") if name in names]:
+        return usual[0]
+    other = "target" if role == "query" else "query"
+    of_other = [column for column in table.columns if column == pairs[other] or column.lower() in ROLES[other]]
+    if of_other:
+        raise DataError(
+            f"{PLURAL[role]}: the table has no column {pairs[role]!r}, but {of_other[0]!r}, which holds "
+            f"{PLURAL[other]}: was it to be given as the {PLURAL[other]}? If not, id= names the column to join by"
+        )
+    return table.columns[0]
+
+
+def _say_joined(
+    what: str, key: str, name: str, count: int, pair_rows: NDArray[np.int32], table_rows: NDArray[np.int32]
+) -> None:
+    """Say that a table is joined by a column that is called otherwise in the pairs; refuse it if no id is the same."""
+    met = int(np.isin(np.unique(pair_rows), table_rows).sum())
+    if not met:
+        raise DataError(
+            f"{what}: the table has no column {name!r}, and of its first, {key!r}, no value is among the {count:,} ids "
+            "of the pairs; id= names the column to join by"
+        )
+    warnings.warn(
+        f"{what}: joined by column {key!r}, which is {name!r} in the pairs; it has {met:,} of the {count:,} ids there",
+        UserWarning,
+        stacklevel=4,
+    )
 
 
 def _blocks(given: SideTable, table: pl.DataFrame, known: list[str]) -> tuple[tuple[Block, ...], dict[str, str]]:

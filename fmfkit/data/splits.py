@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from fmfkit.arguments import whole
 from fmfkit.errors import DataError
 from fmfkit.typing import SideName
 
@@ -37,30 +38,52 @@ def per_query(query: NDArray[np.int32], share: float, seed: int) -> Mask:
 
 def leave_out(query: NDArray[np.int32], k: int, seed: int) -> Mask:
     """k random pairs of each query that has more than k."""
-    wanted = np.where(np.bincount(query) > k, k, 0)
-    return _some_of_each(query, wanted, np.random.default_rng(seed))
+    return _some_of_each(query, _several(query, k), np.random.default_rng(seed))
+
+
+def leave_last(query: NDArray[np.int32], time: NDArray[np.generic] | None, k: int) -> Mask:
+    """The k latest pairs of each query that has more than k; of pairs at one time, those that come last."""
+    known = _known(time, "split_leave_last")
+    later = np.empty(len(query))
+    later[np.argsort(known, kind="stable")] = np.arange(len(query))
+    return _first_of_each(query, _several(query, k), -later)
+
+
+def _several(query: NDArray[np.int32], k: int) -> NDArray[np.int64]:
+    """k for each query that has more than k pairs, else 0."""
+    return np.where(np.bincount(query) > whole("k", k, least=1), k, 0)
 
 
 def _some_of_each(query: NDArray[np.int32], wanted: NDArray[np.int64], rng: np.random.Generator) -> Mask:
     """As many random pairs of each query as wanted."""
-    order = np.lexsort((rng.random(len(query)), query))
+    return _first_of_each(query, wanted, rng.random(len(query)))
+
+
+def _first_of_each(query: NDArray[np.int32], wanted: NDArray[np.int64], place: NDArray[np.float64]) -> Mask:
+    """As many pairs of each query as wanted, those with the least ``place``."""
+    order = np.lexsort((place, query))
     in_order = query[order]
-    place = np.arange(len(query)) - np.searchsorted(in_order, in_order)
+    rank = np.arange(len(query)) - np.searchsorted(in_order, in_order)
     test = np.zeros(len(query), bool)
-    test[order] = place < wanted[in_order]
+    test[order] = rank < wanted[in_order]
     return test
 
 
 def latest(time: NDArray[np.generic] | None, share: float) -> Mask:
     """The latest share of the pairs."""
-    if time is None:
-        raise DataError("split_by_time: the pairs have no time; name its column: Dataset.of(..., time=...), or --time")
-    if pl.Series(time, nan_to_null=True).is_null().any():
-        raise DataError("split_by_time: some pairs have no time; leave them out, or use another split")
-    order = np.argsort(time, kind="stable")
-    test = np.zeros(len(time), bool)
-    test[order[len(time) - round(checked_share(share) * len(time)) :]] = True
+    order = np.argsort(_known(time, "split_by_time"), kind="stable")
+    test = np.zeros(len(order), bool)
+    test[order[len(order) - round(checked_share(share) * len(order)) :]] = True
     return test
+
+
+def _known(time: NDArray[np.generic] | None, split: str) -> NDArray[np.generic]:
+    """Return the time of each pair, which must be known."""
+    if time is None:
+        raise DataError(f"{split}: the pairs have no time; name its column: Dataset.of(..., time=...), or --time")
+    if pl.Series(time, nan_to_null=True).is_null().any():
+        raise DataError(f"{split}: some pairs have no time; leave them out, or use another split")
+    return time
 
 
 def cold(rows: NDArray[np.int32], share: float, seed: int) -> Mask:
@@ -86,4 +109,4 @@ def checked_share(share: float) -> float:
     return share
 
 
-__all__ = ["SPLITS", "Mask", "Split", "cold", "latest", "leave_out", "per_query", "random"]
+__all__ = ["SPLITS", "Mask", "Split", "cold", "latest", "leave_last", "leave_out", "per_query", "random"]

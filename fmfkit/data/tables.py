@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import stat
+import warnings
+import zlib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
+from fmfkit.data.delimited import BAD_ROWS, BadRows, listed, read_delimited, read_rows
 from fmfkit.errors import DataError
 from fmfkit.sections import is_text
 
@@ -17,14 +21,23 @@ Source = Any
 """A path, a frame of polars or pandas, an Arrow table, or a mapping of column names to arrays."""
 
 
-def read_table(source: Source, name: str = "table") -> pl.DataFrame:
-    """Return a table as a polars frame; ``name`` is what errors call it.
+SEPARATOR = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
+"""What separates the fields of text files, unless another separator is recognised."""
+
+
+def read_table(source: Source, name: str = "table", *, bad_rows: BadRows = "error") -> pl.DataFrame:
+    """Return a table as a polars frame.
 
     Args:
         source: a path (CSV, TSV, Parquet, Arrow), a polars or pandas frame, an Arrow table, or a mapping of columns.
+        name: what errors call it.
+        bad_rows: of a text file, what becomes of rows with another number of fields than the first: "error" lists
+            them, "skip" leaves them out, and warns.
     """
+    if bad_rows not in BAD_ROWS:
+        raise ValueError(f"bad_rows: expected one of {list(BAD_ROWS)}, got {bad_rows!r}")
     if isinstance(source, str | os.PathLike):
-        frame = _read_file(Path(source))
+        frame = _read_path(Path(source), bad_rows)
         name = str(source)
     elif isinstance(source, pl.DataFrame):
         frame = source
@@ -46,31 +59,60 @@ def read_table(source: Source, name: str = "table") -> pl.DataFrame:
     return frame
 
 
-def _read_file(path: Path) -> pl.DataFrame:
+def _read_path(path: Path, bad_rows: BadRows) -> pl.DataFrame:
     if not path.exists():
         raise FileNotFoundError(f"{path}: there is no such file")
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    kind = next((suffix for suffix in reversed(suffixes) if suffix not in (".gz", ".zst", ".zip")), "")
-    if path.stat().st_size == 0:
-        raise DataError(f"{path}: the file is empty")
     if not is_text(str(path)):
         raise DataError(f"{path!r}: its name is not text in this locale; rename it, or set LC_ALL=C.UTF-8")
+    if path.is_dir():
+        raise DataError(
+            f"{path}: it is a folder, expected a file; a loader reads some folders, such as loader='movielens', or "
+            "--loader movielens"
+        )
     try:
-        if kind in (".csv", ".tsv", ".txt"):
-            return pl.read_csv(path, separator="," if kind == ".csv" else "\t", infer_schema_length=10_000)
-        if kind in (".parquet", ".pq"):
-            return pl.read_parquet(path)
-        if kind in (".arrow", ".feather", ".ipc"):
-            return pl.read_ipc(path)
+        return _read_file(path, bad_rows)
     except pl.exceptions.NoDataError:
         raise DataError(f"{path}: the file has no rows") from None
-    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        hint = "; is it text in another encoding than UTF-8?" if "utf-8" in str(error).lower() else ""
+    except (OSError, EOFError, zlib.error, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         first, _, _ = str(error).partition("\n")
-        raise DataError(f"{path}: could not be read{hint} ({first})") from None
+        raise DataError(f"{path}: could not be read ({first})") from None
+
+
+def _read_file(path: Path, bad_rows: BadRows) -> pl.DataFrame:
+    regular, kind = stat.S_ISREG(path.stat().st_mode), _ending(path)
+    source = path if regular else path.read_bytes()
+    if (path.stat().st_size if isinstance(source, Path) else len(source)) == 0:
+        raise DataError(f"{path}: the file is empty")
+    if isinstance(source, bytes):  # a pipe, such as <(...) in a shell: its name says nothing
+        kind = {b"PAR1": ".parquet", b"ARRO": ".arrow"}.get(source[:4], ".csv")
+    if kind in SEPARATOR:
+        return read_delimited(source, str(path), SEPARATOR[kind], bad_rows)
+    if kind in (".parquet", ".pq"):
+        return pl.read_parquet(source)
+    if kind in (".arrow", ".feather", ".ipc"):
+        return pl.read_ipc(source)
     raise DataError(
-        f"{path}: expected a file called .csv, .tsv, .parquet, .arrow or .feather (.gz too); others need a loader"
+        f"{path}: expected a file called .csv, .tsv, .txt, .parquet, .arrow or .feather (.gz too); others need a loader"
     )
+
+
+def _ending(path: Path) -> str:
+    """Return the ending of a file's name that says what it holds."""
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    return next((suffix for suffix in reversed(suffixes) if suffix not in (".gz", ".zst", ".zip")), "")
+
+
+def places(source: Source, rows: Sequence[int]) -> str:
+    """Return where rows of a table are, for a message: the lines of a text file, else numbers from 0."""
+    path = Path(source) if isinstance(source, str | os.PathLike) else None
+    if path is None or not path.is_file() or _ending(path) not in SEPARATOR:
+        return f"{listed('row', rows)}, counted from 0"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # all was said when it was read first
+        lines = read_rows(path, str(path), SEPARATOR[_ending(path)], "skip").lines
+    if rows[-1] >= len(lines):  # two readers that do not agree where rows end
+        return f"{listed('row', rows)}, counted from 0"
+    return listed("line", [lines[row] for row in rows])
 
 
 def _from_columns(columns: Mapping[str, Any], name: str) -> pl.DataFrame:
@@ -155,4 +197,4 @@ def require(frame: pl.DataFrame, columns: Mapping[str, str | None], name: str) -
         raise DataError(f"{name}: there is no column {wanted}; the columns are {frame.columns}")
 
 
-__all__ = ["Source", "as_words", "attribute", "read_table", "require"]
+__all__ = ["Source", "as_words", "attribute", "places", "read_table", "require"]

@@ -108,5 +108,11 @@ def fmfkit_blocks() -> list[Spec]:
 
 @hookimpl
 def fmfkit_loaders() -> list[Spec]:
-    """Offer the loader of MovieLens."""
-    return [Spec("movielens", "fmfkit.data.loaders:load_movielens", "a folder of MovieLens, of any size")]
+    """Offer the loaders of usual files."""
+    return [
+        Spec("movielens", "fmfkit.data.loaders:load_movielens", "a folder of MovieLens, of any size"),
+        Spec(
+            "libsvm", "fmfkit.data.formats:load_libsvm", "a file of libsvm or libFM: queries' features, then targets'"
+        ),
+        Spec("svdfeature", "fmfkit.data.formats:load_svdfeature", "a file of SVDFeature"),
+    ]

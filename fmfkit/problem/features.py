@@ -57,6 +57,11 @@ class FeatureRows:
         stored = [self.own_value, *(array for array in (self.row_value, self.row_scale) if array is not None)]
         return max(float(np.abs(array).max(initial=0)) for array in stored)
 
+    def __repr__(self) -> str:
+        """Return it in a line."""
+        blocks = ", ".join(f"{name} ({part.stop - part.start})" for name, part in self.blocks.items())
+        return f"<Features of {self.rows} rows: {blocks}>"
+
     def values_by_row(self, first: int = 0, end: int | None = None) -> Reals:
         """Return the values in the order of ``row_index``, of all rows or of some."""
         end = self.rows if end is None else min(end, self.rows)
@@ -117,7 +122,7 @@ class FeatureRows:
         return sum(value.nbytes for value in values if isinstance(value, np.ndarray))
 
 
-@attrs.frozen(eq=False, kw_only=True)
+@attrs.frozen(eq=False, kw_only=True, repr=False)
 class Features(FeatureRows):
     """A sparse feature matrix by row and by column, as training needs it."""
 

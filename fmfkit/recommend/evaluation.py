@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
@@ -22,6 +23,8 @@ from fmfkit.model.answers import Ranked
 from fmfkit.model.model import Model
 from fmfkit.plugins.registry import get_registry
 
+RANKINGS = ("precision", "recall", "map", "ndcg", "mrr", "coverage", "gini", "novelty")
+"""The metrics of ours that are measured on the first k targets."""
 POSITIVES = ("ndcg@10", "recall@20")
 """The metrics of positives; the first decides."""
 
@@ -233,17 +236,36 @@ def metric_of(given: AnyMetric) -> Metric:
     if isinstance(given, Metric):
         return given
     if callable(given):
-        function = given
-        name = getattr(function, "__name__", repr(function))
-        return Metric(name, lambda on: float(function(on.y, on.prediction, on.data.weight)), larger=True)
+        return _of_function(given)
+    if not isinstance(given, str):
+        raise TypeError(f"metric: expected a name, a Metric or a function, got {given!r}")
     name, depth = given, {}
     if "@" in given and "=" not in given:
         name, _, k = given.partition("@")
-        depth = {"k": whole("k", int(k) if k.isdigit() else 0, least=1)}
+        if not k.isdecimal() or not int(k):
+            raise ValueError(f"metric {given!r}: expected a whole number from 1 on after @, as in {name + '@10'!r}")
+        depth = {"k": int(k)}
+    elif given in RANKINGS:
+        raise ValueError(f"metric {given!r}: it needs a depth, as in {given + '@10'!r}")
     made = get_registry().create("metric", name, **depth)
     if not isinstance(made, Metric):
         raise PluginLoadError(f"metric {name!r}: it made {made!r}, which is no Metric")
     return attrs.evolve(made, name=given)
+
+
+def _of_function(function: Callable[..., float]) -> Metric:
+    """Return the metric that a function of y, predictions and weights is; larger values are taken as better."""
+    name = getattr(function, "__name__", repr(function))
+    try:
+        inspect.signature(function).bind(0, 0, 0)
+    except TypeError:
+        raise TypeError(
+            f"metric {name!r}: expected a function of y, predictions and weights whose larger values are better; wrap "
+            f"another one: Metric({name!r}, lambda on: {name}(on.y, on.prediction), larger=False)"
+        ) from None
+    except ValueError:  # some functions in C do not tell
+        pass
+    return Metric(name, lambda on: float(function(on.y, on.prediction, on.data.weight)), larger=True)
 
 
 def suitable_metrics(loss: Loss, y: NDArray[np.float64], *, positives: bool = False) -> list[Metric]:

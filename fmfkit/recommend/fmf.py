@@ -2,40 +2,55 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 import warnings
 from collections.abc import Sequence
+from typing import Any
 
 import attrs
 
 from fmfkit.arguments import whole
 from fmfkit.data.dataset import Dataset
 from fmfkit.data.positives import Recognised
-from fmfkit.plugins.registry import resolve_callbacks
+from fmfkit.notebooks import in_notebook
+from fmfkit.plugins.registry import resolve, resolve_callbacks
 from fmfkit.problem.problem import Problem
 from fmfkit.recommend.evaluation import Metric
+from fmfkit.recommend.kinds import Component
 from fmfkit.recommend.positives import Settled, settled
 from fmfkit.recommend.prepared import Prepared
 from fmfkit.recommend.recommender import Recommender
-from fmfkit.recommend.settings import Settings
+from fmfkit.recommend.settings import Settings, documented, metadata_of, names
 from fmfkit.recommend.sweep import chosen, has_collapsed
 from fmfkit.recommend.tuning import Tuned, search
 from fmfkit.recommend.work import keep_to
 from fmfkit.training.callbacks import Progress
 from fmfkit.training.checkpoint import checkpoint_of
 from fmfkit.training.events import AnyCallback
+from fmfkit.training.progress import Logged, log
 
 
-@attrs.frozen(kw_only=True)
+@documented
+@attrs.frozen(kw_only=True, repr=False)
 class FMF(Settings):
-    """Feature-based matrix factorization with good defaults; its parameters are the fields of ``Settings``.
+    """Feature-based matrix factorization with good defaults: no parameter is needed.
 
     ``fit(data, validate=0.1)`` keeps the round that is best on a validation part, and stops after ``patience`` rounds
     without a better one. ``tune(data)`` searches for better settings than the defaults.
     """
 
+    def __attrs_post_init__(self) -> None:
+        """Refuse settings that do not go together, and names that nobody offers."""
+        super().__attrs_post_init__()
+        for name in names():
+            kind, value = metadata_of(name)["kind"], getattr(self, name)
+            if isinstance(kind, Component) and isinstance(value, str):
+                resolve(kind.kind, value)
+
     def problem(self, data: Dataset) -> Problem:
         """Return the problem of a data set; what ``fit`` would choose from the data stays at its defaults."""
+        check_data(data)
         settings = settled(self, data).settings
         return Prepared.of(data, None, settings, None).problem(settings)
 
@@ -61,15 +76,17 @@ class FMF(Settings):
                 the model was trained on are remembered, but for those that ``data`` has too, and so are the features
                 of instances that ``data`` says nothing of. Settings that are not given are the model's; its loss, its
                 rank and what its data was taken as cannot be changed.
-            progress: whether to show it on stderr; by default if that is a terminal.
+            progress: whether to show it on stderr; by default on a terminal and in a notebook.
             callbacks: as for ``fmfkit.fit``; a ``Checkpoint`` keeps all fits that it takes.
         """
+        check_data(data, start)
         keep_to(callbacks, data, self, validate=validate, metric=metric, start=start)
         decided = settled(self, data, start)
         say(decided.found, shown=shows(progress))
         made = trained(
             decided, data, validate=validate, metric=metric, start=start, progress=progress, callbacks=callbacks
         )
+        warn_of_nothing(made)
         warn_of_collapse(made, chosen=decided.choose)
         return made
 
@@ -100,11 +117,22 @@ class FMF(Settings):
             callbacks: as for ``fit``; one that stops a fit ends the search. With a ``Checkpoint`` a search goes on at
                 its trial.
         """
+        check_data(data)
         keep_to(callbacks, data, self, validate=validate, metric=metric, trials=trials)
         decided = settled(self, data)
         say(decided.found, shown=shows(progress))
         return tuned(
             decided, data, trials=trials, validate=validate, metric=metric, progress=progress, callbacks=callbacks
+        )
+
+
+def check_data(data: Any, start: Any = None) -> None:
+    """Refuse what is no data set, such as a table, and a start that is no trained model, such as a path."""
+    if not isinstance(data, Dataset):
+        raise TypeError(f"data: expected a Dataset, got {type(data).__name__}; Dataset.of(...) makes one of a table")
+    if start is not None and not isinstance(start, Recommender):
+        raise TypeError(
+            f"start: expected a Recommender, got {type(start).__name__}; Recommender.load(path) reads one from a file"
         )
 
 
@@ -125,8 +153,19 @@ def trained(
     prepared.watch(decided.settings, metric)  # what cannot be measured is refused before any work
     stream = sys.stderr if shows(progress) else None
     settings = chosen(decided, data, prepared, metric, stream, checkpoint_of(callbacks))
-    shown = [Progress(label)] if shows(progress) else []
+    shown: list[AnyCallback] = [Progress(label)] if shows(progress) else []
+    shown += [Logged(label)] if log.isEnabledFor(logging.INFO) else []
     return prepared.fit(settings, metric, [*shown, *listed(callbacks)])
+
+
+def warn_of_nothing(made: Recommender) -> None:
+    """Warn the caller's caller of a model without a round: its validation part found none that was better than none."""
+    if made.model.history and made.model.history[-1].round == 0:
+        text = (
+            "no round was better on the validation part than none: the model has learnt nothing; the pairs may be too "
+            "few, or have nothing in common"
+        )
+        warnings.warn(text, UserWarning, stacklevel=3)
 
 
 def warn_of_collapse(made: Recommender, *, chosen: bool) -> None:
@@ -160,15 +199,17 @@ def tuned(
 
 def say(found: Recognised, *, shown: bool) -> None:
     """Tell the caller's caller what data is taken as: what is probably a mistake always, the rest if it is shown."""
-    if found.note is not None and shown:
-        print(found.note, file=sys.stderr)
+    if found.note is not None:
+        log.info("%s", found.note)
+        if shown:
+            print(found.note, file=sys.stderr)
     if found.warning is not None:
         warnings.warn(found.warning, UserWarning, stacklevel=3)
 
 
 def shows(progress: bool | None) -> bool:
-    """Return whether progress is shown: as asked, else on a terminal."""
-    return sys.stderr.isatty() if progress is None else progress
+    """Return whether progress is shown: as asked, else on a terminal and in a notebook."""
+    return (sys.stderr.isatty() or in_notebook()) if progress is None else progress
 
 
 def listed(callbacks: AnyCallback | Sequence[AnyCallback]) -> list[AnyCallback]:

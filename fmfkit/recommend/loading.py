@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+from collections.abc import Callable
 from typing import Any
 
 from fmfkit.data.dataset import Dataset
@@ -15,8 +16,13 @@ from fmfkit.plugins.registry import get_registry
 def read_pairs(path: str | os.PathLike[str], loader: str) -> Dataset | Source:
     """Return what a loader, by name with options, reads from a path: a data set, or a table of pairs."""
     name, options = names.parse(loader)
-    function = get_registry().load("loader", name)
-    return names.make(f"loader {name!r}", functools.partial(function, path), options, {})
+    return names.make(f"loader {name!r}", functools.partial(loader_of(loader), path), options, {})
+
+
+def loader_of(loader: str) -> Callable[..., Any]:
+    """Return the function that a name, with options, stands for."""
+    function: Callable[..., Any] = get_registry().load("loader", names.parse(loader)[0])
+    return function
 
 
 def load_data(path: str | os.PathLike[str], loader: str, **options: Any) -> Dataset:
@@ -35,4 +41,4 @@ def load_data(path: str | os.PathLike[str], loader: str, **options: Any) -> Data
     return loaded
 
 
-__all__ = ["load_data", "read_pairs"]
+__all__ = ["load_data", "loader_of", "read_pairs"]

@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from typing import Any, Generic
 
 import attrs
+import numpy as np
 
 from fmfkit.data.dataset import Dataset
 from fmfkit.data.positives import Recognised, recognise
+from fmfkit.errors import DataError
 from fmfkit.plugins.registry import resolve
 from fmfkit.recommend.recommender import Recommender
 from fmfkit.recommend.settings import AnySettings, Settings, default_of
@@ -43,6 +45,8 @@ def settled(asked: AnySettings, data: Dataset, start: Recommender | None = None)
     """Return what settings become for data; a start's decision is kept."""
     settings = asked if start is None else type(asked)(**settings_for(start, asked))
     found = recognise(data, settings.data)
+    if settings.negatives and not found.positives:
+        _refuse_zeros_among_ratings(data)
     if not found.positives and (start is not None or settings.negatives or settings.cells):
         found = attrs.evolve(found, warning=None)  # there is more to learn from than equal values
     decided = _with_rounds(resolved(settings, positives=found.positives))
@@ -66,6 +70,17 @@ def resolved(settings: AnySettings, *, positives: bool) -> AnySettings:
             "negatives=20, or --negatives 20"
         )
     return decided.replace(**{name: value for name, value in POSITIVES.items() if name not in _fixed(settings)})
+
+
+def _refuse_zeros_among_ratings(data: Dataset) -> None:
+    """Refuse negatives, which have y = 0, for ratings that are more than 0 and 1."""
+    different = np.unique(data.y)
+    if len(different) > 1 and not np.isin(different, (0, 1)).all():
+        raise DataError(
+            "negatives: they are pairs with y = 0, for data that has positives only, but the ratings run from "
+            f"{different[0]:g} to {different[-1]:g}; leave out negatives, or take the pairs as positives: --positives "
+            "or data='positives'"
+        )
 
 
 def _with_rounds(settings: AnySettings) -> AnySettings:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from numbers import Real
 from typing import Any
 
 import attrs
@@ -40,6 +41,8 @@ def parts(data: Dataset, validate: Dataset | float | None, settings: Settings) -
     data = as_positives(data) if positives else data
     if validate is None:
         return data, None
+    if not isinstance(validate, Dataset | Real):
+        raise TypeError(f"validate: expected a share, such as 0.1, or a Dataset, got {type(validate).__name__}")
     if not isinstance(validate, Dataset):
         return data.split(usual_split(data, positives=positives), float(validate), settings.seed)
     if not (validate.queries.ids is data.queries.ids and validate.targets.ids is data.targets.ids):

@@ -12,11 +12,12 @@ from fmfkit.data.dataset import Dataset
 from fmfkit.data.positives import Recognised, usual_split
 from fmfkit.data.report import Report
 from fmfkit.data.splits import Split
+from fmfkit.notebooks import facts_table
 from fmfkit.plugins.registry import resolve
 from fmfkit.recommend.advice import advise
 from fmfkit.recommend.baselines import Comparison
 from fmfkit.recommend.evaluation import Metric, metric_of
-from fmfkit.recommend.fmf import FMF, say, shows, trained, tuned, warn_of_collapse
+from fmfkit.recommend.fmf import FMF, check_data, say, shows, trained, tuned, warn_of_collapse
 from fmfkit.recommend.positives import Settled, settled
 from fmfkit.recommend.prepared import some_queries
 from fmfkit.recommend.recommender import Recommender
@@ -25,7 +26,7 @@ from fmfkit.recommend.work import keep_to
 from fmfkit.training.events import INTERRUPTED, AnyCallback
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, repr=False)
 class Outcome:
     """What a recipe made."""
 
@@ -47,6 +48,28 @@ class Outcome:
 
     advice: str | None
     """What to try next, if anything."""
+
+    def __repr__(self) -> str:
+        """Return it in a few lines."""
+        return "\n".join(["Outcome", *(f"  {name:15} {value}" for name, value in self._facts())])
+
+    def _repr_html_(self) -> str:
+        """Return the same for notebooks."""
+        return facts_table("Outcome", self._facts())
+
+    def _facts(self) -> list[tuple[str, str]]:
+        """Return what is shown of it."""
+        model = self.recommender.model
+        again = ", trained again on all training pairs" if self.refitted else ""
+        facts = [("trained", f"{model.history[-1].round} rounds{again}")]
+        if self.tuned is not None:
+            facts.append(("tuned", f"{self.tuned.metric} {self.tuned.value:.4f}, {len(self.tuned.trials)} trials"))
+        if self.held_out is not None:
+            facts.append(("validation", str(self.held_out)))
+        if self.test is not None:
+            told = ", ".join(f"{name} {value:.4f}" for name, value in self.metrics.items())
+            facts.append(("test", f"{told} on {len(self.test):,} pairs ({self.split})"))
+        return facts if self.advice is None else [*facts, ("advice", self.advice)]
 
 
 @attrs.frozen(kw_only=True)
@@ -104,7 +127,7 @@ class Recipe:
         Args:
             data: all pairs.
             start: a model to go on from, as for ``FMF.fit``.
-            progress: whether to show it on stderr; by default if that is a terminal.
+            progress: whether to show it on stderr; by default on a terminal and in a notebook.
             callbacks: as for ``fmfkit.fit``; those that are given by name are made anew for each fit. A ``Checkpoint``
                 keeps all of them, and what was chosen.
             on_report: called with the report on the data, before training.
@@ -112,6 +135,7 @@ class Recipe:
             on_trained: called with the model before it is measured, and before it is trained again on all pairs:
                 nothing that was trained is lost. A fit that is interrupted is not trained again.
         """
+        check_data(data, start)
         self.check(start)
         asked = {field.name: getattr(self, field.name) for field in attrs.fields(Recipe) if field.name != "settings"}
         keep_to(callbacks, data, self.settings, **asked, start=start)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -26,10 +25,12 @@ from fmfkit.interfaces import Loss
 from fmfkit.model import file
 from fmfkit.model.answers import Explanation, Ranked
 from fmfkit.model.model import Model
+from fmfkit.notebooks import facts_table
 from fmfkit.recommend import plotting
 from fmfkit.recommend.baselines import Comparison, Known, compare
 from fmfkit.recommend.blocks import origin, restored_class
 from fmfkit.recommend.evaluation import AnyMetric, Judged, Metric, evaluate, metric_of
+from fmfkit.recommend.frames import InPandas
 from fmfkit.recommend.parts import check_encoder, columns_of, seen_pairs
 from fmfkit.recommend.settings import Settings
 
@@ -313,11 +314,12 @@ class Recommender:
 
     def _repr_html_(self) -> str:
         """Return the same for notebooks."""
-        rows = "".join(
-            f"<tr><th style='text-align:left'>{html.escape(name)}</th><td>{html.escape(value)}</td></tr>"
-            for name, value in self._facts().items()
-        )
-        return f"<table><caption>Recommender</caption>{rows}</table>"
+        return facts_table("Recommender", self._facts().items())
+
+    @property
+    def pandas(self) -> Any:
+        """The same recommender, whose answers are frames of pandas: ``trained.pandas.recommend([17])``."""
+        return InPandas(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to one safetensors file; a feature block whose class no plugin offers is refused."""

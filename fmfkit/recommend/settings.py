@@ -6,6 +6,8 @@ a model file remembers are all made from ``Settings``: to add a setting, add a f
 
 from __future__ import annotations
 
+import inspect
+import textwrap
 from collections.abc import Mapping
 from typing import Any, Literal, Self, TypeVar
 
@@ -40,7 +42,7 @@ def setting(default: Any, kind: Kind, help: str, *, kept: bool = True) -> Any:
     )
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, repr=False)
 class Settings:
     """What ``FMF`` can be given."""
 
@@ -154,6 +156,11 @@ class Settings:
                 "leave them out, or leave the regularizer out"
             )
 
+    def __repr__(self) -> str:
+        """Return it with the settings that were given."""
+        told = ", ".join(f"{name}={getattr(self, name)!r}" for name in names() if name in self.given)
+        return f"{type(self).__name__}({told})"
+
     @property
     def replaced(self) -> tuple[str, ...]:
         """The names of the settings that the regularizer replaces."""
@@ -191,6 +198,24 @@ AnySettings = TypeVar("AnySettings", bound=Settings)
 def names(*, kept: bool = False) -> tuple[str, ...]:
     """Return the names of the settings; with ``kept``, of those that a model file remembers."""
     return tuple(f.name for f in attrs.fields(Settings) if f.init and (f.metadata["kept"] or not kept))
+
+
+AnyClass = TypeVar("AnyClass", bound=type)
+
+
+def documented(of: AnyClass, more: Mapping[str, tuple[Any, str]] = {}, **defaults: Any) -> AnyClass:
+    """Let ``help`` show a class with each setting, its default and what it is for.
+
+    ``more`` has further parameters, each with its default and what it is for; ``defaults`` differ from the settings'.
+    """
+    given = {name: (default_of(name), metadata_of(name)["help"].replace("`", "``")) for name in names()} | dict(more)
+    given |= {name: (default, given[name][1]) for name, default in defaults.items()}
+    told = [f"{name}: {help} Default: {default!r}." for name, (default, help) in given.items()]
+    lines = [textwrap.fill(line, 110, initial_indent=" " * 4, subsequent_indent=" " * 8) for line in told]
+    of.__doc__ = "\n".join([inspect.cleandoc(of.__doc__ or ""), "", "Args:", *lines])
+    parameters = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=d) for name, (d, _) in given.items()]
+    of.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return of
 
 
 def metadata_of(name: str) -> Mapping[str, Any]:
@@ -251,4 +276,4 @@ def resolved_loss(settings: Settings) -> Loss:
     return resolve("loss", settings.loss)
 
 
-__all__ = ["AnySettings", "Settings", "default_of", "metadata_of", "names", "resolved_loss", "setting"]
+__all__ = ["AnySettings", "Settings", "default_of", "documented", "metadata_of", "names", "resolved_loss", "setting"]

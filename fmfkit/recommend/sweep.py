@@ -26,6 +26,7 @@ from fmfkit.recommend.settings import AnySettings, Settings
 from fmfkit.search import Number, Search, better
 from fmfkit.training.checkpoint import Checkpoint, tried
 from fmfkit.training.loop import fit
+from fmfkit.training.progress import log
 
 STRIDE, FEATURES_STRIDE = 2.0, 4.0
 """What l2, and the strengths of features, are multiplied or divided by."""
@@ -175,6 +176,7 @@ def chosen(
     asked = None if metric is None else metric_of(metric)
     judge = asked if asked is not None and asked.ranks else metric_of(POSITIVES[0])
     settings, found = sweep(settings, prepared, judge, checkpoint)
+    log.info("%s", found)
     if stream is not None:
         print(found, file=stream)
     return settings

@@ -18,6 +18,7 @@ from fmfkit.search import BestSoFar, Knobs, Number, Pace, Search
 from fmfkit.training.callbacks import KeepBest
 from fmfkit.training.checkpoint import checkpoint_of, tried
 from fmfkit.training.events import AnyCallback, RoundEvent
+from fmfkit.training.progress import Bar, log
 from fmfkit.training.state import State
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class Trial:
     """The metric on the validation part."""
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Tuned:
     """What a search found."""
 
@@ -49,6 +50,10 @@ class Tuned:
     """Whether larger values of the metric are better."""
     trials: tuple[Trial, ...]
     """All settings, in the order in which they were tried; the first has the strengths that the search began with."""
+
+    def __repr__(self) -> str:
+        """Return what was best in a line."""
+        return f"Tuned({self.metric} {self.value:.4f} with {self.best!r}, the best of {len(self.trials)} trials)"
 
     @property
     def best(self) -> FMF:
@@ -89,16 +94,21 @@ def search(
     begin = _learnt(front, prepared, [*callbacks, stopped]) if front.l2 == "auto" else None
     before, checkpoint = 0 if begin is None else begin.round, checkpoint_of(callbacks)
     steps = Search(_knobs(front, prepared), np.random.default_rng([front.seed, 3]), larger=watch.larger, pace=PACE)
+    bar = None if stream is None else Bar("tune", "trial", trials, stream)
     for n in range(trials):
         values = steps.propose()
         settings, watch = _with(front, values, prepared.encoder), watch.again()
         outcome = tried(checkpoint, partial(_try, prepared, settings, watch, callbacks, begin))
         found.append(Trial(settings.replace(rounds=max(before + outcome["round"], 1)), outcome["value"]))
         steps.tell(values, outcome["value"])
-        if stream is not None:
-            _show(stream, n + 1, trials, watch.name, found[-1].value, steps.best.value)
+        told = f"{watch.name} {found[-1].value:.4f}  best {steps.best.value:.4f}"
+        log.debug("tune: trial %d/%d, %s", n + 1, trials, told)
+        if bar is not None:
+            bar.show(n + 1, told)
         if stopped.it or outcome["stopped"]:
             break
+    if bar is not None:
+        bar.close()
     return Tuned(watch.name, watch.larger, tuple(found))
 
 
@@ -171,12 +181,6 @@ class _Stopped:
     def remember(self, memory: Mapping[str, Any], event: RoundEvent) -> None:
         """Take it back."""
         self.it = memory["it"]
-
-
-def _show(stream: TextIO, n: int, trials: int, metric: str, value: float, best: float) -> None:
-    line = f"tune  trial {n}/{trials}  {metric} {value:.4f}  best {best:.4f}"
-    stream.write(f"\r\x1b[K{line}" + ("\n" if n == trials else "") if stream.isatty() else line + "\n")
-    stream.flush()
 
 
 __all__ = ["Trial", "Tuned"]

@@ -12,7 +12,6 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -25,6 +24,7 @@ from fmfkit.search import BestSoFar
 from fmfkit.sections import Section
 from fmfkit.training.checkpoint import Checkpoint, standing, with_standing
 from fmfkit.training.events import RoundEvent
+from fmfkit.training.progress import Bar, told
 from fmfkit.training.state import State
 
 
@@ -54,49 +54,24 @@ class Tolerance:
 
 @attrs.define
 class Progress:
-    """Prints a line per round; on a terminal, one line with a bar that is written over."""
+    """Shows a bar on a terminal and in a notebook, elsewhere a line per round."""
 
     label: str = "fit"
     """What is trained, in a word."""
     stream: TextIO = attrs.field(factory=lambda: sys.stderr)
     """What is printed to; stderr by default."""
-    _began: float = attrs.field(factory=time.monotonic, init=False)
-    _first: int = attrs.field(default=0, init=False)
-    """The round that it was at then."""
+    _bar: Bar | None = attrs.field(default=None, init=False)
 
     def __call__(self, event: RoundEvent) -> None:
         """Show the round."""
-        record = event.record
-        if event.moment == "start":
-            self._began, self._first = time.monotonic(), record.round
-        line = f"{self.label}  round {record.round}/{event.last}  objective {record.objective:.6g}"
-        line += "".join(f"  {name} {value:.4f}" for name, value in event.measured.items())
-        if record.seconds:
-            line += f"  {record.seconds:.3g} s/round"
-        bar = f"\r\x1b[K{self._bar(event)}  {line}{self._left(event)}"
-        self._write(bar if self.stream.isatty() else line + "\n")
+        if event.moment == "start" or self._bar is None:
+            self._bar = Bar(self.label, "round", event.last, self.stream, event.record.round)
+        self._bar.show(event.record.round, told(event))
 
     def end(self, event: RoundEvent) -> None:
         """Leave the line."""
-        if self.stream.isatty():
-            self._write("\n")
-
-    def _write(self, text: str) -> None:
-        with suppress(OSError):  # a terminal that is gone, or a pipe that nobody reads, is no reason to end a fit
-            self.stream.write(text)
-            self.stream.flush()
-
-    def _bar(self, event: RoundEvent, width: int = 16) -> str:
-        done = event.rounds - (event.last - event.record.round)
-        full = width * done // event.rounds
-        return "█" * full + "░" * (width - full)
-
-    def _left(self, event: RoundEvent) -> str:
-        """Return how long the remaining rounds will take, if each takes as long as those so far."""
-        left, done = event.last - event.record.round, event.record.round - self._first
-        if not done or not left or event.stopped:
-            return ""
-        return f"  {(time.monotonic() - self._began) / done * left:.0f} s left"
+        if self._bar is not None:
+            self._bar.close()
 
 
 @attrs.define

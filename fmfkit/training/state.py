@@ -68,7 +68,7 @@ class Mean:
         return np.concatenate([*factors, sum(biases[1:], start=biases[0])], axis=1)
 
 
-@attrs.define(eq=False, kw_only=True)
+@attrs.define(eq=False, kw_only=True, repr=False)
 class State:
     """The parameters of a model in training, and where the training stands. All else is made from it.
 

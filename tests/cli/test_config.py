@@ -40,6 +40,13 @@ lamda = 0.1
 """
 
 
+@pytest.fixture(autouse=True)
+def files(tmp_path):
+    """The files that the configurations name."""
+    for name in ("ratings.csv", "books.csv", "p.csv", "friends.csv", "f.csv"):
+        (tmp_path / name).touch()
+
+
 def test_paths_of_blocks_are_relative_to_the_file(tmp_path):
     (tmp_path / "fit.toml").write_text(
         '[data]\npairs = "p.csv"\nqueries = {blocks = [{kind = "neighbours", links = "friends.csv"}]}\n'

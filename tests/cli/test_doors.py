@@ -126,7 +126,7 @@ def test_the_command_line_names_what_plugins_offer(folder):
         (["--loader", "movielense"], "no loader is called 'movielense'; did you mean 'movielens'"),
         (["--loss", "square:delta=2"], "loss 'square': there is no option 'delta'; it has none"),
         (["--solver", "sgd:learning_rate=x"], "could not convert string to float: 'x'"),
-        (["--metric", "ndcg", "--test", "0.1"], "metric 'ndcg': it needs the option 'k'"),
+        (["--metric", "ndcg", "--test", "0.1"], "metric 'ndcg': it needs a depth, as in 'ndcg@10'"),
     ],
 )
 def test_mistakes_in_names_and_options_are_told_in_a_line(shop, arguments, message):

@@ -106,7 +106,7 @@ def test_ids_that_are_too_large_are_refused(ids, message):
 @pytest.mark.parametrize(
     ("pairs", "message"),
     [
-        ({"user": [1, None], "item": [1, 2]}, "1 of 2 ids are missing"),
+        ({"user": [1, None], "item": [1, 2]}, "1 of 2 values of 'user', the query, are missing: row 1"),
         ({"user": [1.5, 2], "item": [1, 2]}, "numbers with a fraction"),
     ],
 )

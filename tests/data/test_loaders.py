@@ -72,10 +72,23 @@ BAD = {
         lambda t: load_movielens(write(t, ratings__dat="1::2::3\n", movies__dat="1::a::b\n")),
         "line 1 has 3 parts, expected 4",
     ),
+    "a rating that is no number": (
+        lambda t: load_movielens(write(t, ratings__dat="1::2::x::3\n", movies__dat="2::a::b\n")),
+        "ratings: 1 values of 'rating' are no numbers, such as 'x'",
+    ),
+    "a csv without its columns": (
+        lambda t: load_movielens(write(t, ratings__csv="user,film\n1,2\n", movies__csv="movieId,title\n2,b\n")),
+        "ratings: there is no column 'movie' for the movie",
+    ),
     "no libsvm": (lambda t: read_libsvm(write(t, a="1 x\n") / "a"), "line 1: expected 'y index:value"),
     "an index out of range": (
         lambda t: read_libsvm(write(t, a="1 5:1\n") / "a", features=3),
         "indices run from 5 to 5",
+    ),
+    "an index below 0": (lambda t: read_libsvm(write(t, a="1 -1:1\n") / "a"), "line 1: expected 'y index:value"),
+    "a huge index": (
+        lambda t: read_svdfeature(write(t, a="1 0 1 1 0:1 99999999999:1") / "a"),
+        "expected index:value, got",
     ),
     "an empty libsvm file": (lambda t: read_libsvm(write(t, a="\n") / "a"), "the file has no lines"),
     "no SVDFeature": (lambda t: read_svdfeature(write(t, a="1 0 2 1 0:1\n") / "a"), "line 1: expected 'y #global"),
@@ -88,3 +101,8 @@ def test_other_files_are_refused(tmp_path, what):
     call, message = BAD[what]
     with pytest.raises(DataError, match=message):
         call(tmp_path)
+
+
+def test_a_folder_without_its_movies_is_told(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"u\.item: there is no such file"):
+        load_movielens(write(tmp_path, u__data="1\t2\t3\t4\n"))

@@ -89,7 +89,7 @@ BAD = {
     ),
     "a NaN rating": (
         {"pairs": {"user": [1, 2], "item": [1, 2], "rating": [1, np.nan]}},
-        "missing or not finite, first in row 1",
+        "1 of 2 values of 'rating', the rating, are missing or no finite numbers: row 1",
     ),
     "one column": ({"pairs": {"user": [1, 2]}}, "no column is left for the target"),
 }
@@ -124,3 +124,42 @@ def test_times_of_more_than_64_bits_are_refused():
     frame = pl.DataFrame({"user": [1], "book": [2], "time": pl.Series([2**70], dtype=pl.Int128)})
     with pytest.raises(DataError, match="column 'time', the time, holds Int128, expected at most 64 bits"):
         Dataset.of(frame)
+
+
+def test_columns_found_by_place_and_columns_for_nothing_are_said():
+    odd = {"who": [1, 2], "what": [3, 4], "how": [5.0, 6.0], "remark": ["good", "bad"]}
+    said = str(build(pairs=odd).report())
+    assert "columns of the pairs, by place: 'who' the query, 'what' the target, 'how' the rating" in said
+    assert "not used: columns 'remark' of the pairs (features describe queries or targets, not pairs)" in said
+    said = str(build(pairs=odd, query="who", target="what", rating="how").report())
+    assert "by place" not in said
+
+
+SPOILT = {"user": [1, None, 3, 4, 5], "item": [1, 2, 3, 4, 5], "rating": ["1", "2", "-", "4", "5.5"]}
+
+
+def test_bad_rows_are_listed_by_their_numbers():
+    with pytest.raises(DataError, match="1 of 5 values of 'user', the query, are missing: row 1, counted from 0; mend"):
+        build(pairs=SPOILT)
+    with pytest.raises(DataError, match=r"1 of 5 values of 'rating', .* no finite numbers: row 2, counted from 0"):
+        build(pairs=SPOILT | {"user": [1, 2, 3, 4, 5]})
+
+
+def test_bad_rows_are_left_out_if_asked_for_and_it_is_said():
+    with pytest.warns(UserWarning, match="are left out") as told:
+        data = build(pairs=SPOILT, bad_rows="skip")
+    assert len(told) == 2
+    assert data.y.tolist() == [1, 4, 5.5]
+    assert data.queries.ids.at([0, 1, 2]) == [1, 4, 5]
+
+
+def test_a_column_of_text_with_numbers_in_most_rows_is_the_rating_and_not_left_out():
+    with pytest.raises(DataError, match="1 of 3 values of 'stars given', the rating"):
+        build(pairs={"user": [1, 2, 3], "item": [1, 2, 3], "stars given": ["3", "n/a", "4"]})
+
+
+def test_data_without_a_good_row_and_unknown_ways_are_refused():
+    with pytest.warns(UserWarning, match="left out"), pytest.raises(DataError, match="no row is left"):
+        build(pairs={"user": [1], "item": [1], "rating": [np.nan]}, bad_rows="skip")
+    with pytest.raises(ValueError, match=r"bad_rows: expected one of \['error', 'skip'\], got 'drop'"):
+        build(pairs=SPOILT, bad_rows="drop")

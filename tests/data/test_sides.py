@@ -1,7 +1,8 @@
 """What describes one side: a table in the order of its ids, labels, and blocks that suit it."""
 
+import numpy as np
 import pytest
-from bookshop import BOOKS, build
+from bookshop import BOOKS, PAIRS, build
 
 from fmfkit.data import (
     Tags,
@@ -53,3 +54,30 @@ def test_blocks_look_at_the_table_once_for_all_parts_of_a_data_set():
     train, test = data.split_by_time(0.34)
     assert train.targets.learnt is test.targets.learnt
     assert train.targets.matrices is test.targets.matrices
+
+
+def test_a_table_of_the_other_side_is_refused_though_its_numbers_would_match():
+    pairs = {"user": [1, 2, 3], "item": [1, 2, 3], "rating": [1.0, 2.0, 3.0]}
+    for users in ({"user": [1, 2, 3], "age": [9, 8, 7]}, {"age": [1, 2, 3], "customer_id": [1, 2, 3]}):
+        with pytest.raises(DataError, match=r"no column 'item', but '.*', which holds queries: was it to be given as"):
+            build(pairs=pairs, targets=users)
+    assert len(build(pairs=pairs, targets={"user": [1, 2, 3]}, target_id="user").targets.ids) == 3
+
+
+def test_a_table_joined_by_a_column_of_another_name_is_said():
+    isbn = {"isbn": [3, 5, 9], "genre": ["a", "b", "c"]}
+    with pytest.warns(UserWarning, match="joined by column 'isbn', which is 'book' in the pairs; it has 2 of the 3"):
+        data = build(targets=isbn)
+    assert data.shape == (3, 4)
+    assert build(targets=isbn, target_id="isbn").shape == (3, 4)
+
+
+def test_a_usual_name_is_joined_by_before_the_first_column():
+    with pytest.warns(UserWarning, match="joined by column 'Item_ID', which is 'book'"):
+        data = build(pairs=PAIRS, targets={"genre": ["a", "b", "c"], "Item_ID": [3, 5, 7]})
+    assert data.targets.table["genre"].to_list() == ["c", "a", "b"]
+
+
+def test_a_table_of_another_name_none_of_whose_ids_occur_is_refused():
+    with pytest.raises(DataError, match="of its first, 'isbn', no value is among the 3 ids of the pairs; id= names"):
+        build(targets={"isbn": np.arange(100, 104)})

@@ -29,6 +29,25 @@ def test_splits_take_what_they_say():
         assert train.shape == data.shape
 
 
+@pytest.mark.parametrize("k", [1, 2])
+def test_the_last_pairs_of_each_query_are_held_out_by_their_time(k):
+    rng = np.random.default_rng(0)
+    query, time = rng.integers(0, 40, 200), rng.permutation(200)
+    data = build(pairs={"user": query, "item": np.arange(200), "time": time})
+    train, test = data.split_leave_last(k)
+    for row, count in enumerate(np.bincount(data.query)):
+        latest = np.sort(data.time[data.query == row])[-k:] if count > k else []
+        np.testing.assert_array_equal(np.sort(test.time[test.query == row]), latest)
+    assert len(train) + len(test) == 200
+    again = data.split_leave_last(k)[1]
+    np.testing.assert_array_equal(test.target, again.target)
+
+
+def test_of_pairs_at_one_time_the_last_row_is_held_out():
+    data = build(pairs={"user": ["a"] * 3, "item": [1, 2, 3], "time": [5, 5, 5]})
+    assert data.targets.ids.at(data.split_leave_last()[1].target) == [3]
+
+
 @pytest.mark.parametrize("share", [0.05, 0.1, 0.3, 0.9])
 @pytest.mark.parametrize("seed", [0, 1])
 def test_a_split_per_query_takes_about_the_share_of_each_and_leaves_each_a_pair(share, seed):
@@ -84,6 +103,8 @@ def test_splits_have_names():
         (lambda data: data.split_random(1.5), "share: expected a number between 0 and 1, got 1.5"),
         (lambda data: data.split_cold("item"), "side: expected 'query' or 'target', got 'item'"),
         (lambda data: build(pairs={"user": [1, 2], "item": [1, 2]}).split_by_time(), "the pairs have no time"),
+        (lambda data: build(pairs={"user": [1, 2], "item": [1, 2]}).split_leave_last(), "split_leave_last: the pairs"),
+        (lambda data: data.split_leave_last(0), "k: expected at least 1, got 0"),
     ],
 )
 def test_splits_of_nothing_and_unknown_ones_are_refused(call, message):

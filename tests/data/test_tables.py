@@ -1,6 +1,9 @@
 """Tables come from files, frames and mappings; what is no table is refused."""
 
 import gzip
+import io
+import os
+import threading
 
 import numpy as np
 import polars as pl
@@ -49,7 +52,6 @@ def test_numbers_of_several_kinds_and_pandas_missing_values_are_taken():
 BAD = {
     "an empty file": (("e.csv", b""), "the file is empty"),
     "a file with a header only": (("h.csv", b"user,item\n"), "no rows"),
-    "text that is not UTF-8": (("l.csv", "user,item\nJosé,1\n".encode("latin-1")), "UTF-8"),
     "an unknown kind of file": (("x.docx", b"x"), "expected a file called .csv"),
 }
 
@@ -98,3 +100,25 @@ def test_a_damaged_archive_is_told(tmp_path):
 def test_a_column_may_have_no_name(tmp_path):
     (tmp_path / "pairs.csv").write_text(",item,rating\n1,2,3\n2,3,4\n")
     assert Dataset.of(tmp_path / "pairs.csv").columns["query"] == ""
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "arrow"])
+def test_a_pipe_is_read_by_what_it_holds(tmp_path, kind):
+    frame, pipe, content = pl.DataFrame({"user": [1, 2], "item": [3, 4]}), tmp_path / "pipe", io.BytesIO()
+    {"csv": frame.write_csv, "parquet": frame.write_parquet, "arrow": frame.write_ipc}[kind](content)
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=(content.getvalue(),))
+    writer.start()
+    assert read_table(pipe).equals(frame)
+    writer.join()
+
+
+def test_an_empty_pipe_and_a_folder_are_refused(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    writer = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=(b"",))
+    writer.start()
+    with pytest.raises(DataError, match="pipe: the file is empty"):
+        read_table(tmp_path / "pipe")
+    writer.join()
+    with pytest.raises(DataError, match=r"it is a folder, expected a file; .*--loader movielens"):
+        read_table(tmp_path)

@@ -38,9 +38,9 @@ def test_evaluation_goes_by_ids_whatever_the_row_numbers(data, trained):
 def test_unknown_metrics_and_rankings_without_a_depth_are_refused(data, trained):
     with pytest.raises(UnknownNameError, match="no metric is called 'rsme'; did you mean 'rmse'"):
         trained.evaluate(data, "rsme")
-    with pytest.raises(ValueError, match="metric 'ndcg': it needs the option 'k'"):
+    with pytest.raises(ValueError, match="metric 'ndcg': it needs a depth, as in 'ndcg@10'"):
         trained.evaluate(data, "ndcg")
-    with pytest.raises(ValueError, match="k: expected at least 1"):
+    with pytest.raises(ValueError, match="metric 'ndcg@ten': expected a whole number from 1 on after @"):
         trained.evaluate(data, "ndcg@ten")
     with pytest.raises(ValueError, match="metric 'rmse': there is no option 'k'; it has none"):
         trained.evaluate(data, "rmse@10")
@@ -82,6 +82,7 @@ def test_a_loss_of_two_classes_is_not_judged_by_rmse(data):
     assert (tuned.metric, tuned.larger) == ("auc", True)
 
 
+@pytest.mark.filterwarnings("ignore:no round was better")
 @pytest.mark.parametrize("negatives", [0, 2])
 def test_positives_only_are_judged_by_rankings(positives, negatives):
     train, test = positives.split_random(0.2)
@@ -231,3 +232,17 @@ def test_all_rankings_of_a_model_are_made_once(data, trained):
     np.testing.assert_array_equal(on.ranked(5), on.ranked(20)[:, :5])
     on.ranking(500)  # no more than there are
     assert Counting.asked == [20, 120]
+
+
+def squared(y, predicted):
+    return float(np.mean((y - predicted) ** 2))
+
+
+def test_functions_that_are_no_metrics_are_refused_with_how_to_wrap_them(data, trained):
+    _, test = data.split_random(0.2)
+    with pytest.raises(TypeError, match="metric 'squared': expected a function of y, predictions and weights"):
+        trained.evaluate(test, squared)
+    wrapped = Metric("squared", lambda on: squared(on.y, on.prediction), larger=False)  # as the message says
+    assert trained.evaluate(test, wrapped)["squared"] == pytest.approx(trained.evaluate(test, "rmse")["rmse"] ** 2)
+    with pytest.raises(TypeError, match="metric: expected a name, a Metric or a function, got 5"):
+        trained.evaluate(test, [5])

@@ -1,5 +1,8 @@
 """The settings of a fit are written down once, and everything else is made from them."""
 
+import inspect
+import pydoc
+
 import attrs
 import click
 import numpy as np
@@ -9,6 +12,7 @@ from fmfkit import FMF, Penalties, Penalty, Settings, losses, solvers
 from fmfkit.cli import fit
 from fmfkit.cli.config import ModelConfig, read_config
 from fmfkit.cli.options import flags_of
+from fmfkit.errors import UnknownNameError
 from fmfkit.recommend.kinds import Switch
 from fmfkit.recommend.settings import default_of, metadata_of, names
 from fmfkit.regularizers import ElasticNet
@@ -23,6 +27,7 @@ def test_fmf_has_the_settings_and_no_others():
 
 def test_a_toml_file_has_the_settings_and_no_others(tmp_path):
     assert tuple(field.name for field in attrs.fields(ModelConfig)) == names()
+    (tmp_path / "pairs.csv").touch()
     (tmp_path / "fit.toml").write_text('[data]\npairs = "pairs.csv"\n')
     config = read_config(tmp_path / "fit.toml")
     assert FMF(**config.settings) == FMF()
@@ -43,6 +48,7 @@ def test_the_command_line_has_the_settings_with_their_defaults():
         assert options[name].help == metadata_of(name)["help"]
     assert shown["data"] is None
     others = {"queries", "targets", "out", "query", "target", "rating", "weight", "time", "history", "duplicates"}
+    others |= {"bad_rows"}
     others |= {
         "tune",
         "checkpoint",
@@ -67,8 +73,8 @@ def test_the_estimators_have_the_settings_with_their_defaults():
     sklearn = pytest.importorskip("fmfkit.sklearn")
     for estimator, loss in ((sklearn.FMFRegressor, "square"), (sklearn.FMFClassifier, "logistic")):
         given = estimator().get_params()
-        assert set(given) == {*names(), *sklearn.DATA}
-        expected = {name: default_of(name) for name in names()} | {"loss": loss} | sklearn.DATA
+        assert set(given) == {*names(), *sklearn.OWN}
+        expected = {name: default_of(name) for name in names()} | {"loss": loss} | sklearn.OWN
         assert given == expected
         assert set(estimator.__signature__.parameters) == set(given)
 
@@ -182,3 +188,24 @@ def test_a_whole_penalty_replaces_all_strengths_and_a_regularizer_composes_with_
 def test_senseless_settings_are_refused_by_name(options, error, message):
     with pytest.raises(error, match=message):
         FMF(**options)
+
+
+def test_help_lists_every_parameter_with_its_default_and_what_it_is_for():
+    told = pydoc.render_doc(FMF, renderer=pydoc.plaintext)
+    words = " ".join(told.replace("|", " ").split())
+    for name in names():
+        assert f" {name}: {metadata_of(name)['help'].replace('`', '``')} Default: {default_of(name)!r}." in words
+    assert list(inspect.signature(FMF).parameters) == list(names())
+    assert inspect.signature(FMF).parameters["rank"].default == 32
+
+
+def test_names_that_nobody_offers_are_refused_at_once():
+    for settings, message in (
+        ({"loss": "bpr"}, "no loss is called 'bpr'"),
+        ({"solver": "adam"}, "no solver is called 'adam'"),
+        ({"regularizer": "dropout"}, "no regularizer is called 'dropout'"),
+        ({"loss": "square:delta=2"}, "loss 'square': there is no option 'delta'"),
+    ):
+        with pytest.raises((UnknownNameError, ValueError), match=message):
+            FMF(**settings)
+        Settings(**settings)  # of a model file, which may be made with plugins that are not installed

@@ -173,6 +173,7 @@ def test_other_data_is_refused_and_named(tmp_path, change, named):
         front.fit(table(**change), callbacks=callbacks.Checkpoint(tmp_path, resume=True))
 
 
+@pytest.mark.filterwarnings("ignore:no round was better")
 def test_another_validation_part_is_refused(tmp_path):
     data = table()
     train, held_out = data.split_random(0.2)

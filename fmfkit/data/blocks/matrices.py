@@ -41,7 +41,8 @@ class Precomputed(Block):
     matrix: Any = attrs.field(repr=False, eq=False, metadata={"source": True})
     """Sparse or dense, a column for each feature, or the path of a file that scipy.sparse.save_npz wrote."""
     ids: Any = attrs.field(default=None, repr=False, eq=False, metadata={"source": True})
-    """The ids of its rows; by default their numbers, from 0. An instance that it has no row for has no features."""
+    """The ids of its rows; an instance that none of them is has no features. By default the rows are numbered from 0:
+    then each instance needs one, and where a table lists the instances no row may stand after the last of them."""
     features: Sequence[str] | None = attrs.field(default=None, repr=False)
     """What its columns are called."""
     name: str = attrs.field(default="precomputed", validator=validators.instance_of(str), kw_only=True)
@@ -53,6 +54,20 @@ class Precomputed(Block):
 
     def learn(self, given: Instances) -> Learnt:
         """Count the columns."""
+        if self.ids is None and self.title not in given.extra and given.table.width > 1:
+            self._check_rows(given)
+        return self._learnt()
+
+    def _check_rows(self, given: Instances) -> None:
+        """Refuse a matrix that goes on after the last of the instances that a table lists."""
+        rows, last = _sparse(self.matrix).shape[0], given.names.cast(pl.Int64, strict=False).max()
+        if isinstance(last, int) and rows > last + 1:
+            raise DataError(
+                f"block {self.title!r}: the matrix has {rows:,} rows, for the ids 0 to {rows - 1}, but the last of the "
+                f"{len(given):,} instances is {last}; leave out the other rows, or give ids= with the id of each row"
+            )
+
+    def _learnt(self) -> Learnt:
         width = _sparse(self.matrix).shape[1]
         names = tuple(map(str, range(width) if self.features is None else self.features))
         if len(names) != width:
@@ -61,7 +76,7 @@ class Precomputed(Block):
 
     def learn_more(self, before: Learnt, given: Instances) -> Learnt:
         """Count the columns: those that were there are taken to be the same."""
-        now = self.learn(given)
+        now = self._learnt()
         return Learnt(now.block, before.features + now.features[len(before.features) :])
 
     def encode(self, learnt: Learnt, given: Instances) -> sp.csr_array:
@@ -93,6 +108,12 @@ class Precomputed(Block):
             )
         place = pl.DataFrame({"name": ids, "row": pl.int_range(len(ids), dtype=pl.Int64, eager=True)})
         wanted = pl.DataFrame({"name": given.names}).join(place, on="name", how="left", maintain_order="left")
+        if self.ids is None and wanted["row"].null_count():
+            other = wanted.filter(pl.col("row").is_null())["name"]
+            raise DataError(
+                f"block {self.title!r}: the {len(ids):,} rows of the matrix stand for the ids 0 to {len(ids) - 1}, but "
+                f"{len(other):,} instances have other ids, such as {other[0]}; give ids= with the id of each row"
+            )
         empty = sp.csr_array((1, matrix.shape[1]), dtype=matrix.dtype)
         return sp.csr_array(sp.vstack([matrix, empty], format="csr")[wanted["row"].fill_null(len(ids)).to_numpy()])
 

@@ -37,9 +37,24 @@ def test_precomputed_blocks_come_from_files(tmp_path):
         (Precomputed(np.ones(2)), "needs a matrix of numbers"),
         (Precomputed(np.full((2, 2), np.nan)), "NaN or infinite"),
         (Precomputed(np.ones((9, 2)), features=["a"]), "1 features are named, the matrix has 2 columns"),
+        (
+            Precomputed(np.ones((7, 2))),
+            r"the 7 rows of the matrix stand for the ids 0 to 6, but 1 .* such as 7",
+        ),
     ],
 )
 def test_matrices_that_make_no_block_are_refused(block, message):
     data = build(target_blocks=[block])
     with pytest.raises(DataError, match=message):
         Encoder.learn(data).features(data)
+
+
+def test_a_matrix_with_rows_after_the_last_of_a_table_is_refused():
+    books = {"book": [3, 5, 7, 9], "year": [1, 2, 3, 4]}
+    fitting = build(targets=books, target_blocks=[Precomputed(np.ones((10, 2)))])
+    assert Encoder.learn(fitting).features(fitting)[1]["precomputed"].shape == (4, 2)
+    data = build(targets=books, target_blocks=[Precomputed(np.ones((12, 2)))])
+    with pytest.raises(DataError, match="has 12 rows, for the ids 0 to 11, but the last of the 4 instances is 9"):
+        Encoder.learn(data)
+    named = build(targets=books, target_blocks=[Precomputed(np.ones((12, 2)), ids=range(12))])
+    assert Encoder.learn(named).features(named)[1]["precomputed"].shape == (4, 2)

@@ -9,10 +9,11 @@ from fuzzing.config import config
 from fuzzing.files import forged_file, mutated_file
 from fuzzing.kernels import answers, problems
 from fuzzing.law import LawError, keep_the_law
-from fuzzing.tables import frames, ids, table_files
+from fuzzing.tables import feature_files, frames, ids, table_files
 
 DOORS = {
-    door.__name__: door for door in (mutated_file, forged_file, table_files, frames, config, ids, problems, answers)
+    door.__name__: door
+    for door in (mutated_file, forged_file, table_files, frames, feature_files, config, ids, problems, answers)
 }
 
 __all__ = ["DOORS", "Choices", "LawError", "keep_the_law"]

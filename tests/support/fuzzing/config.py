@@ -48,6 +48,8 @@ def config(choices: Choices) -> None:
         content[place : place + choices.below(4)] = bytes(choices.below(256) for _ in range(choices.below(4)))
     path = folder() / f"config-{os.getpid()}.toml"
     path.write_bytes(content)
+    for name in ("ratings.csv", "books.csv", "users.csv"):
+        (folder() / name).touch()
     FMF(**read_config(path).settings)
 
 

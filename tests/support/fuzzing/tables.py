@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import scipy.sparse as sp
 from bookshop import PAIRS
 
-from fmfkit import FMF, Dataset
+from fmfkit import FMF, Dataset, load_data
 from fmfkit.data import Categorical, Numeric, SideTable, Tags, Taxonomy, Text
 from fmfkit.recommend.recommender import Recommender
 from fuzzing.choices import REAL, TEXT, WHOLE, Choices
@@ -48,8 +49,15 @@ def _csv(choices: Choices) -> bytes:
             row.pop()
         elif row:
             row[choices.below(len(row))] = choices.pick(CELLS)
-    lines = [",".join(row) for row in rows]
-    return choices.pick(["\n", "\r\n", "\n\n"]).join(lines).encode("utf-8", "surrogatepass")
+    if choices.chance(4):
+        rows = rows[1:]  # no header
+    if choices.chance(4):
+        rows *= 5  # so that some bad rows are few
+    separator = choices.pick([",", ",", ";", "\t", "|"])
+    text = choices.pick(["\n", "\r\n", "\n\n"]).join(separator.join(row) for row in rows)
+    if choices.chance(4):
+        return text.encode(choices.pick(["utf-8-sig", "utf-16", "latin-1", "cp1252"]), "replace")
+    return text.encode("utf-8", "surrogatepass")
 
 
 @functools.cache
@@ -72,6 +80,8 @@ def _named(choices: Choices) -> dict[str, Any]:
     given = {role: choices.pick(names) for role in ("query", "target", "rating", "weight", "time") if choices.chance(8)}
     if choices.chance(2):
         given["duplicates"] = choices.pick(["auto", "last", "last", "mean", "count", "error", "never"])
+    if choices.chance(3):
+        given["bad_rows"] = choices.pick(["error", "skip", "skip", "drop"])
     return given | ({"history": True} if choices.chance(4) else {})
 
 
@@ -126,7 +136,46 @@ def frames(choices: Choices) -> None:
     for side, key in (("queries", "user"), ("targets", "item")):
         if choices.chance(2):
             options[side] = _side(choices, key)
-    _train(choices, Dataset.of(pairs, **options))
+    _train(choices, Dataset.of(_form(choices, pairs), **options))
+
+
+def _form(choices: Choices, pairs: dict[str, Any]) -> Any:
+    """Return pairs as columns, as tuples, as an array, or others as a sparse matrix."""
+    form = choices.below(8)
+    if form == 0:
+        return list(zip(*pairs.values(), strict=False))
+    if form == 1:
+        return [list(row) for row in zip(*pairs.values(), strict=False)][: choices.below(20)]
+    if form == 2:
+        return np.array([[choices.pick([*range(4), *REAL]) for _ in range(choices.below(5))]] * choices.below(4))
+    if form == 3:
+        shape = choices.below(4), choices.below(4)
+        dense = [choices.pick([0, 0, 1, 2, *REAL]) for _ in range(shape[0] * shape[1])]
+        return sp.csr_array(np.reshape(np.array(dense, float), shape))
+    return pairs
+
+
+def feature_files(choices: Choices) -> None:
+    """Train on a file of libsvm, of SVDFeature or of MovieLens in which fields were changed."""
+    name, lines, separator = choices.pick(
+        [
+            ("libsvm", ["5 0:1 3:1", "3 1:1 3:1", "1 2:1 4:1"], " "),
+            ("libsvm:queries=2", ["5 0:1 3:0.5", "3 1:1 3:1", "1 0:1 4:1"], " "),
+            ("svdfeature", ["5 0 2 1 0:1 9:0.5 7:1", "3 0 2 1 0:1 9:0.5 2:1", "1 0 2 1 1:1 9:1 7:1"], " "),
+            ("movielens", ["1::10::5::100", "2::20::3::200", "1::20::4::300"], "::"),
+        ]
+    )
+    rows = [line.split(separator) for line in lines]
+    for _ in range(choices.below(5)):
+        row = choices.pick(rows)
+        cell = choices.pick([*CELLS, "0:1", "9:nan", "-1:2", "99999999999:1", "1:1e400", ":", "1:", ":1", "#", "1:2:3"])
+        row[choices.below(len(row))] = cell
+    place = folder() / f"features-{os.getpid()}"
+    place.mkdir(exist_ok=True)
+    path = place / "ratings.dat"
+    path.write_bytes("\n".join(map(separator.join, rows)).encode("utf-8", "replace"))
+    (place / "movies.dat").write_text("10::A::Action\n20::B::Western\n")
+    _train(choices, load_data(place if name == "movielens" else path, name))
 
 
 def _side(choices: Choices, key: str) -> Any:
@@ -211,4 +260,4 @@ def _ids(choices: Choices) -> Any:
     return [one] * choices.below(4)
 
 
-__all__ = ["frames", "ids", "table_files"]
+__all__ = ["feature_files", "frames", "ids", "table_files"]
