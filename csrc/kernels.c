@@ -63,6 +63,8 @@ enum {
 #include "template/panel/pass.h"
 #include "template/panel/line_search.h"
 #include "template/panel/conjugate.h"
+#include "template/panel/findings.h"
+#include "template/panel/together.h"
 #include "template/panel/measure.h"
 #include "template/panel/draw_together.h"
 #include "template/panel/draw_exact.h"

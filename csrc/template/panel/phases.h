@@ -1,4 +1,4 @@
-/* panel/phases.h -- an update by panels phase by phase, where rows are divided into shards: what the phases of conjugate.h and
+/* panel/phases.h -- an update by panels phase by phase, where rows are divided into shards: what the phases of together.h and
    descend.h add up over rows is handed out for each shard, and taken back added up over all of them. */
 
 typedef struct {
