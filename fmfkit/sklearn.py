@@ -86,7 +86,7 @@ class _Pairs(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         frame = _frame(X)
         trained: Recommender = self.recommender_
-        return trained.predict(frame[frame.columns[0]], frame[frame.columns[1]], unknown=True)
+        return trained.predict(frame[frame.columns[0]], frame[frame.columns[1]], unknown="features")
 
 
 def _frame(X: Any) -> pl.DataFrame:

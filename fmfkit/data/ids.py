@@ -31,6 +31,8 @@ DAYS = tuple((day - datetime.date(1970, 1, 1)).days for day in (datetime.date.mi
 FEW_PICKED = 64
 FEW = 1000
 """Up to so many ids are looked up one by one."""
+MOST_NAMED = 10
+"""So many unknown ids an error names."""
 
 
 @attrs.frozen(eq=False)
@@ -107,10 +109,8 @@ class Ids:
         rows = self.rows(given, what)
         if (rows < 0).any():
             listed = list(self._several(given))
-            unknown = [listed[n] for n in np.flatnonzero(rows < 0)[:3]]
-            raise DataError(
-                f"{what}: {int((rows < 0).sum())} ids are not known, such as {', '.join(map(repr, unknown))}"
-            )
+            unknown = list(dict.fromkeys(repr(listed[n]) for n in np.flatnonzero(rows < 0)))
+            raise DataError(f"{what}: {len(unknown)} ids are not known, such as {', '.join(unknown[:MOST_NAMED])}")
         return rows
 
     def at(self, rows: Any) -> list[Any]:

@@ -86,7 +86,9 @@ class Explanation:
 def contributions(
     features: FeatureRows, row: int, weights_of: Callable[[NDArray[np.int32]], Any]
 ) -> tuple[Contribution, ...]:
-    """Return what the features of a row add, each its value times a weight, the largest first."""
+    """Return what the features of a row add, each its value times a weight, the largest first; of -1 there are none."""
+    if row < 0:
+        return ()
     begin, end = features.row_ptr[row : row + 2]
     columns, values = features.row_index[begin:end], features.values_by_row(row, row + 1)
     adds = values.astype(np.float64) * weights_of(columns)

@@ -164,8 +164,7 @@ class Model:
         With ``unknown``, a row number of -1 stands for an instance that the model does not know: the score is then the
         offset and the other side's bias.
         """
-        least = -1 if unknown else 0
-        i, j = self._pairs(queries, targets, least)
+        i, j = self._pairs(queries, targets, -1 if unknown else 0)
         if unknown and (i.min(initial=0) < 0 or j.min(initial=0) < 0):
             return self._score_with_unknown(i, j)
         rows, others = np.ascontiguousarray(i.ravel()), np.ascontiguousarray(j.ravel())
@@ -306,8 +305,8 @@ class Model:
         """
         known = self._queries if side == "query" else self._targets
         matrix, W = (self.X, self.P) if side == "query" else (self.Z, self.Q)
-        name = "X" if side == "query" else "Z"
         if features is not None:
+            name = "X" if side == "query" else "Z"
             new = rows_of(name, matrix.matrix_of(features, name))
             return scoring.embed_rows(new, W, self.rank, self.biases, side == "target", self.state.threads)
         if rows is None:
@@ -348,14 +347,15 @@ class Model:
     def _fixed_queries(self) -> Fixed:
         return fixed_side(self, "target", self._queries)
 
-    def explain(self, query: int, target: int) -> Explanation:
-        """Return what each feature adds to the score of a pair."""
-        i = int(row_numbers("query", [query], self.X.rows)[0])
-        j = int(row_numbers("target", [target], self.Z.rows)[0])
-        u, v = self._queries[i].astype(np.float64), self._targets[j].astype(np.float64)
+    def explain(self, query: int, target: int, *, unknown: bool = False) -> Explanation:
+        """Return what each feature adds to the score of a pair; ``unknown`` is as for ``score``."""
+        least = -1 if unknown else 0
+        i = int(row_numbers("query", [query], self.X.rows, least)[0])
+        j = int(row_numbers("target", [target], self.Z.rows, least)[0])
+        u, v = self.embedded("query", [i])[0].astype(np.float64), self.embedded("target", [j])[0].astype(np.float64)
         rank = self.rank
         return Explanation(
-            score=float(self.score([i], [j])[0]),
+            score=float(self.score([i], [j], unknown=unknown)[0]),
             offset=self.offset,
             query_bias=contributions(self.X, i, lambda columns: self.P[columns, rank:].sum(axis=1)),
             target_bias=contributions(self.Z, j, lambda columns: self.Q[columns, rank:].sum(axis=1)),

@@ -66,7 +66,7 @@ def _kept(given: pl.Series, separator: str | None) -> pl.Series | None:
     if column.dtype == pl.String:
         if separator is not None:
             return _lists(column.str.split(separator).list.eval(pl.element().str.strip_chars()))
-        return column if (column.str.len_chars().mean() or 0) <= LONG else None
+        return column if int(column.str.len_chars().sum()) <= LONG * len(column) else None
     if column.dtype.is_integer():
         return column.cast(pl.Int64, strict=False)
     if column.dtype.is_float():
