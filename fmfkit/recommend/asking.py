@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 import numpy as np
@@ -17,6 +17,10 @@ from fmfkit.data.ids import as_text, gather
 from fmfkit.data.sides import Attributes
 from fmfkit.data.tables import read_table, require
 from fmfkit.errors import DataError
+from fmfkit.recommend.attributes import Where, matching
+
+if TYPE_CHECKING:
+    from fmfkit.recommend.recommender import Recommender
 
 Unknown = Literal["error", "skip", "features"]
 """What becomes of ids that a model does not know: an error lists them; they are left out; or each is answered as an
@@ -61,6 +65,22 @@ def ranked_table(
         ]
     )
     return frame if flat.min(initial=0) >= 0 else frame.filter(pl.Series(flat >= 0))
+
+
+def candidate_rows(
+    of: Recommender, targets: Any, exclude: Any, where: Where | None, unknown: Unknown = "error"
+) -> NDArray[np.int32] | None:
+    """Return the rows of the targets to choose from; None where nothing was asked."""
+    if targets is None and exclude is None and not where:
+        return None
+    chosen = np.full(of.model.Z.rows, targets is None)
+    for given, value, what in ((targets, True, "targets"), (exclude, False, "exclude")):
+        if given is not None:
+            rows = rows_of(of.encoder.targets, given, what, unknown)
+            chosen[rows[rows >= 0]] = value
+    if where:
+        chosen &= matching(of.attributes, where)
+    return np.flatnonzero(chosen).astype(np.int32)
 
 
 def pairs_of_table(
@@ -108,4 +128,14 @@ def bare(side: SideEncoder) -> Attributes:
     return Attributes(side.ids, pl.DataFrame({"id": side.ids.values}), (), side.indicator, None)
 
 
-__all__ = ["Unknown", "as_column", "bare", "in_rows_of", "pairs_of_table", "parsed", "ranked_table", "rows_of"]
+__all__ = [
+    "Unknown",
+    "as_column",
+    "bare",
+    "candidate_rows",
+    "in_rows_of",
+    "pairs_of_table",
+    "parsed",
+    "ranked_table",
+    "rows_of",
+]

@@ -157,17 +157,19 @@ def new_queries(
     return frame[frame.columns[0]] if named else pl.Series(range(frame.height)), mine, known
 
 
-def of_queries(
-    of: Recommender, pairs: Any, rows: NDArray[np.int32], names: pl.Series
-) -> tuple[Known, NDArray[np.intp]]:
-    """Return all pairs of some queries, new ones and those of training, and the places of queries with new ones."""
+def with_new_pairs(of: Recommender, pairs: Any, rows: NDArray[np.int32], names: pl.Series) -> tuple[Reals, Known]:
+    """Return the embeddings of some queries, rows of -1 being new ones, and all pairs of theirs: those that came after
+    training, which change embeddings, and those of training."""
     known = Known.of([], [], [], [], (len(rows), of.model.Z.rows), add=False)
     if pairs is not None:
         given, whose = read_pairs(of, pairs, None, of.encoder.queries.key)
-        place = Ids.of(whose, what="queries").rows(as_text(names))
-        known = given.only(place)
+        known = given.only(Ids.of(whose, what="queries").rows(as_text(names)))
     changed = np.flatnonzero(np.diff(known.y.indptr))
-    return with_training_pairs(of, rows, known), changed
+    known, mine = with_training_pairs(of, rows, known), of.model.embedded("query", rows)
+    if len(changed):
+        some = known.only(changed)
+        mine[changed] = embedded_with(of, some, shared_features(of, rows[changed], some))
+    return mine, known
 
 
 def embedded_with(of: Recommender, known: Known, features: Mapping[str, sp.csr_array] | sp.csr_array | None) -> Reals:
@@ -280,4 +282,4 @@ def shared_features(of: Recommender, rows: NDArray[np.int32], known: Known) -> s
     return made
 
 
-__all__ = ["Balance", "Known", "embedded_with", "read_pairs", "shared_features", "with_training_pairs"]
+__all__ = ["Balance", "Known", "new_queries", "with_new_pairs"]

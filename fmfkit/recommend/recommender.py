@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 import attrs
@@ -27,16 +28,19 @@ from fmfkit.recommend.asking import (
     Unknown,
     as_column,
     bare,
+    candidate_rows,
     in_rows_of,
     pairs_of_table,
     parsed,
     ranked_table,
     rows_of,
 )
-from fmfkit.recommend.attributes import Where, matching
+from fmfkit.recommend.attributes import Where
 from fmfkit.recommend.baselines import Comparison, Known, compare
 from fmfkit.recommend.blocks import origin
 from fmfkit.recommend.evaluation import AnyMetric, Judged, Metric, evaluate, metric_of
+from fmfkit.recommend.export import Form, export
+from fmfkit.recommend.new_targets import with_targets
 from fmfkit.recommend.parts import recommender_fields, recommender_section
 from fmfkit.recommend.settings import Settings
 
@@ -179,7 +183,7 @@ class Recommender:
         names = side.ids.column(rows) if queries is None or (rows >= 0).all() else as_column(queries)
         if unknown == "skip" and (rows < 0).any():
             names, rows = names.filter(pl.Series(rows >= 0)), rows[rows >= 0]
-        candidates = self._candidates(targets, exclude, where, unknown)
+        candidates = candidate_rows(self, targets, exclude, where, unknown)
         if pairs is None and (rows >= 0).all():
             best = self._best(k, candidates, queries=rows, exclude=None if seen else self.seen)
         else:
@@ -198,29 +202,8 @@ class Recommender:
         self, pairs: Any, k: int, rows: NDArray[np.int32], names: pl.Series, candidates: Any, *, seen: bool
     ) -> Ranked:
         """Return the best targets for queries some of which are not known, or have new pairs."""
-        known, changed = newcomers.of_queries(self, pairs, rows, names)
-        mine = self.model.embedded("query", rows)
-        if len(changed):
-            some = known.only(changed)
-            features = newcomers.shared_features(self, rows[changed], some)
-            mine[changed] = newcomers.embedded_with(self, some, features)
+        mine, known = newcomers.with_new_pairs(self, pairs, rows, names)
         return self._best(k, candidates, embeddings=mine, exclude=None if seen else known.ones)
-
-    def _candidates(
-        self, targets: Any, exclude: Any, where: Where | None, unknown: Unknown
-    ) -> NDArray[np.int32] | None:
-        """Return the rows of the targets to choose from; None where nothing was asked."""
-        if targets is None and exclude is None and not where:
-            return None
-        chosen = np.ones(self.model.Z.rows, bool)
-        for given, value, what in ((targets, True, "targets"), (exclude, False, "exclude")):
-            if given is not None:
-                rows = rows_of(self.encoder.targets, given, what, unknown)
-                chosen[:] = chosen & (not value)
-                chosen[rows[rows >= 0]] = value
-        if where:
-            chosen &= matching(self.attributes, where)
-        return np.flatnonzero(chosen).astype(np.int32)
 
     def recommend_new(
         self,
@@ -251,7 +234,7 @@ class Recommender:
             clip: as for ``recommend``.
         """
         queries, mine, known = newcomers.new_queries(self, table, pairs, extra)
-        candidates = self._candidates(targets, exclude, where, "error")
+        candidates = candidate_rows(self, targets, exclude, where)
         best = self._best(k, candidates, embeddings=mine, exclude=None if known is None else known.ones)
         return self._answer(queries, best, clip=clip)
 
@@ -261,6 +244,16 @@ class Recommender:
         """Return the vectors of queries that training has not seen, a row for each, as ``export`` writes those of known
         ones: to be searched for in an index of targets. The parameters are those of ``recommend_new``."""
         return newcomers.new_queries(self, table, pairs, extra)[1][:, : self.model.rank + sum(self.model.biases)]
+
+    def with_targets(self, table: Any, *, extra: Mapping[str, Any] | None = None) -> Recommender:
+        """Return a recommender that also knows the targets of a table, by their attributes: as candidates, to be
+        predicted, compared and explained. Those that it knows stay as they are; nothing is trained.
+
+        Args:
+            table: attributes of targets, with the columns of the training data's table.
+            extra: as for ``recommend_new``.
+        """
+        return with_targets(self, table, extra)
 
     @functools.cached_property
     def balance(self) -> newcomers.Balance:
@@ -365,6 +358,15 @@ class Recommender:
     def _repr_html_(self) -> str:
         """Return the same for notebooks."""
         return facts.as_html(self)
+
+    def export(self, folder: str | os.PathLike[str], to: Form = "parquet") -> list[Path]:
+        """Write vectors of all queries and targets to a folder, and return the files. Biases are part of the vectors:
+        the targets of the largest inner product with a query's vector are those that ``recommend`` gives, in its order.
+
+        ``to`` is "parquet" (ids, labels and vectors), "npy" (ids and labels as CSV beside), or the same with an index
+        of the targets, "usearch" or "faiss".
+        """
+        return export(self, folder, to)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to one safetensors file; a feature block whose class no plugin offers is refused."""
