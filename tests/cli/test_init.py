@@ -25,7 +25,20 @@ def test_the_version_is_told_without_importing_numpy():
     assert done.stdout.split() == ["fmfkit,", "version", fmfkit.__version__, "False"]
 
 
-COMMANDS = ["demo", "evaluate", "fit", "info", "inspect", "new-plugin", "plugins", "predict", "recommend"]
+COMMANDS = [
+    "demo",
+    "evaluate",
+    "explain",
+    "export",
+    "fit",
+    "info",
+    "inspect",
+    "new-plugin",
+    "plugins",
+    "predict",
+    "recommend",
+    "similar",
+]
 
 
 def test_help_lists_the_commands_in_order():

@@ -19,7 +19,7 @@ def test_recommendations_are_printed_as_json_and_written_to_a_file(model, shop):
     told = [json.loads(line) for line in invoke("recommend", model, "--query", "u3", "-k", "3", "--json").splitlines()]
     assert [row["rank"] for row in told] == [1, 2, 3]
     assert {row["query"] for row in told} == {"u3"}
-    invoke("recommend", model, "--out", "best.csv")
+    invoke("recommend", model, "--all", "--out", "best.csv")
     assert len((shop / "best.csv").read_text().splitlines()) == 1 + 40 * 10
 
 
