@@ -52,7 +52,11 @@ class OwnPenalty:
 
     def at(self, often: float) -> Array:
         """Return the strengths for a feature that was observed so often."""
-        return np.asarray(self.strength * (1 + often) ** self.exponent)
+        with np.errstate(over="ignore", invalid="ignore"):
+            strength = self.strength * np.power(1 + often, self.exponent)
+        if not np.isfinite(strength).all():
+            raise ArithmeticError("fold_in: the penalty's numbers became too large; check the weights of the pairs")
+        return np.asarray(strength)
 
 
 @attrs.frozen(eq=False)

@@ -25,7 +25,9 @@ def pairs_of(trained, query):
     places = slice(trained.seen.indptr[row], trained.seen.indptr[row + 1])
     ids = trained.encoder.targets.ids.at(trained.seen.indices[places])
     named = {trained.columns["target"]: ids}
-    return named | ({trained.columns["rating"]: trained.seen.data[places]} if trained.columns.get("rating") else {})
+    return named | (
+        {trained.columns["rating"]: trained.seen.data[places].tolist()} if trained.columns.get("rating") else {}
+    )
 
 
 def test_pairs_of_a_new_query_count_as_they_did_in_training(clicked):
@@ -125,7 +127,7 @@ def test_changed_queries_with_history_features_are_as_if_new(data):
             "targets: 1 ids are not known, such as 'now",
         ),
         (
-            lambda trained, clicked: trained.recommend_new(pairs={"book": ["b1"], "rating": [None]}),
+            lambda trained, clicked: trained.recommend_new(pairs={"book": ["b1"], "rating": [float("inf")]}),
             "missing or not finite",
         ),
         (lambda trained, clicked: trained.recommend_new(pairs={"thing": ["b1"]}), "expected a column 'book'"),
@@ -143,7 +145,7 @@ def test_senseless_pairs_are_refused(trained, clicked, call, message):
 
 def test_dislikes_are_no_positives():
     pairs = {"user": [1, 1, 2], "item": [1, 2, 1], "rating": [1.0, 1.0, 1.0]}
-    trained = FMF(rank=1, rounds=1, data="positives").fit(Dataset.of(pairs))
+    trained = FMF(rank=1, rounds=1, cells=1, l2=1e-6, data="positives").fit(Dataset.of(pairs))
     with pytest.raises(DataError, match="'rating' are 0 or less"):
         trained.recommend_new(pairs={"item": [1], "rating": [-1.0]})
 

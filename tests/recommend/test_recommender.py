@@ -1,6 +1,7 @@
 """A trained model answers by ids, about known and new instances, and comes back from files."""
 
 import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 
 import attrs
 import numpy as np
@@ -203,6 +204,27 @@ def test_recommending_to_one_query_costs_what_its_own_pairs_cost(busy):
     row = busy.encoder.queries.ids.rows([7])[0]
     rows = busy.encoder.targets.ids.rows(best["target"])
     assert not busy.seen[[row]].toarray()[0, rows].any()
+
+
+def test_several_threads_get_the_answers_that_one_gets(trained):
+    """Nothing is made beforehand: the first questions of all threads meet what is made once."""
+    pairs = {"book": ["b1", "b2"], "rating": [5.0, 1.0]}
+    questions = [
+        lambda of: of.recommend(["r3"], 5),
+        lambda of: of.recommend(k=3),
+        lambda of: of.recommend(["r5"], 5, where="genres=sea", exclude=["b3"]),
+        lambda of: of.recommend_new(pairs=pairs, k=5),
+        lambda of: of.recommend(["r3"], 5, pairs={"reader": ["r3"], "book": ["b9"], "rating": [2.0]}),
+        lambda of: of.similar(["b7"], 4),
+        lambda of: of.similar(queries=["r3"], k=4),
+        lambda of: pl.DataFrame({"score": of.predict(["r3", "r5"], ["b1", "b2"], clip=True)}),
+    ]
+    expected = [ask(trained) for ask in questions]
+    for _ in range(3):
+        fresh = attrs.evolve(trained, model=attrs.evolve(trained.model))
+        with ThreadPoolExecutor(8) as pool:
+            found = list(pool.map(lambda n, of=fresh: questions[n % len(questions)](of), range(64)))
+        assert all(answer.equals(expected[n % len(questions)]) for n, answer in enumerate(found))
 
 
 def test_a_query_is_answered_alone_as_it_is_among_all(trained):
