@@ -94,9 +94,18 @@ class Ids:
         """The rows in the order of their ids."""
         return self.values.arg_sort().to_numpy()
 
+    @functools.cached_property
+    def _ascending(self) -> NDArray[np.int64]:
+        """The ids in ascending order, where they are numbers."""
+        return self.values.to_numpy()[self._order]
+
     def _find(self, column: pl.Series) -> NDArray[np.int32]:
         """Look a few ids up by bisection: what it costs hardly depends on how many are known."""
         values, order = self.values, self._order
+        if values.dtype == pl.Int64 and len(values):
+            given, ascending = column.to_numpy(), self._ascending
+            places = np.minimum(np.searchsorted(ascending, given), len(order) - 1)
+            return np.where(ascending[places] == given, order[places], -1).astype(np.int32)
         rows = np.full(len(column), -1, np.int32)
         for n, wanted in enumerate(column.to_list()):
             place = bisect.bisect_left(order, wanted, key=lambda row: values[int(row)])

@@ -9,6 +9,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from fmfkit._kernels.buffers import padded
 from fmfkit.problem.features import FeatureRows
 from fmfkit.typing import Reals
 
@@ -98,4 +99,10 @@ def contributions(
     )
 
 
-__all__ = ["Contribution", "Explanation", "Ranked", "contributions"]
+def of_length_one(embedding: Reals) -> Reals:
+    """Return embeddings scaled to length one, with zeros up to whole vectors; those that are zero stay so."""
+    norm = np.linalg.norm(embedding, axis=1, keepdims=True)
+    return padded(embedding / np.where(norm > 0, norm, 1))
+
+
+__all__ = ["Contribution", "Explanation", "Ranked", "contributions", "of_length_one"]

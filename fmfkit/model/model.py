@@ -12,17 +12,16 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from fmfkit._kernels import scoring
-from fmfkit._kernels.buffers import padded
-from fmfkit._kernels.scoring import PackedTargets, Skip
+from fmfkit._kernels.scoring import ALONE, PackedTargets, Skip
 from fmfkit.arguments import whole
 from fmfkit.interfaces import Loss
 from fmfkit.model import file
-from fmfkit.model.answers import Explanation, Ranked, contributions
+from fmfkit.model.answers import Explanation, Ranked, contributions, of_length_one
 from fmfkit.model.fold_in import Fixed, GivenPairs, fixed_side
 from fmfkit.model.intervals import Observed, Uncertainty, half_width
 from fmfkit.model.own import Own
 from fmfkit.model.parts import checked_parts, model_parts
-from fmfkit.model.rows import excluded_rows, flat_rows, row_numbers
+from fmfkit.model.rows import all_but, excluded_rows, flat_rows, row_numbers
 from fmfkit.problem.features import FeatureRows, rows_of
 from fmfkit.problem.learnt import deviations
 from fmfkit.problem.problem import Problem
@@ -267,6 +266,9 @@ class Model:
         if candidates is None:
             return Ranked(*self._packed.best(mine, min(k, self.Z.rows), skip))
         chosen = np.unique(flat_rows("candidates", candidates, self.Z.rows))
+        if len(mine) <= ALONE:  # to search all takes less time than to lay some out
+            skip = all_but(chosen, len(mine), self.Z.rows, skip)
+            return Ranked(*self._packed.best(mine, min(k, len(chosen)), skip))
         packed = PackedTargets(self._targets[chosen], self.offset, self.state.threads)
         targets, scores = packed.best(mine, min(k, len(chosen)), None if skip is None else skip.among(chosen))
         return Ranked(np.where(targets < 0, -1, np.append(chosen, -1)[targets]).astype(np.int32), scores)
@@ -291,9 +293,7 @@ class Model:
         return self._unit(self.query_embedding)
 
     def _unit(self, embedding: Reals) -> tuple[Reals, PackedTargets]:
-        """Return embeddings of length one, and the same packed."""
-        norm = np.linalg.norm(embedding, axis=1, keepdims=True)
-        unit = padded(embedding / np.where(norm > 0, norm, 1))
+        unit = of_length_one(embedding)
         return unit, PackedTargets(unit, 0.0, self.state.threads)
 
     def embedded(self, side: SideName, rows: ArrayLike | None = None, *, features: Any = None) -> Reals:

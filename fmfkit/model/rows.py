@@ -37,6 +37,19 @@ def excluded_rows(given: Any, rows: NDArray[np.int32], targets: int) -> Skip:
     return Skip.of(some)
 
 
+def all_but(chosen: NDArray[np.int32], queries: int, targets: int, skip: Skip | None) -> Skip:
+    """Return what few queries leave out who choose from some targets: all others, and what they skip of these."""
+    others, parts = np.ones(targets, bool), []
+    others[chosen] = False
+    for n in range(queries):
+        left_out = others.copy()
+        if skip is not None:
+            left_out[skip.index[skip.ptr[n] : skip.ptr[n + 1]]] = True
+        parts.append(np.flatnonzero(left_out))
+    ptr = np.cumsum([0, *map(len, parts)], dtype=np.int64)
+    return Skip(ptr, np.concatenate([np.zeros(0, np.int32), *parts]).astype(np.int32))
+
+
 def flat_rows(name: str, given: Any, rows: int) -> NDArray[np.int32]:
     """Return one or several row numbers as a flat array."""
     array = np.atleast_1d(row_numbers(name, given, rows))
@@ -55,4 +68,4 @@ def row_numbers(name: str, given: Any, rows: int, least: int = 0) -> NDArray[np.
     return array.astype(np.int32)
 
 
-__all__ = ["excluded_rows", "flat_rows", "row_numbers"]
+__all__ = ["all_but", "excluded_rows", "flat_rows", "row_numbers"]
