@@ -10,7 +10,7 @@ import numpy as np
 
 import fmfkit
 from fmfkit._core import ffi, lib
-from fmfkit._kernels import processors
+from fmfkit._kernels import machine
 
 MOST_THREADS = 1024
 """More are refused: OpenMP ends the process when it cannot start its threads."""
@@ -56,7 +56,7 @@ def resolve_threads(threads: int | None) -> int:
     asked = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
     if asked.isascii() and asked.isdigit() and int(asked) > 0:
         return min(int(asked), MOST_THREADS)
-    return min(processors.usable(), MOST_THREADS)
+    return min(machine.processors(), MOST_THREADS)
 
 
 _warned: set[int] = set()  # processes that were told

@@ -50,7 +50,7 @@ def friendly(command: Command) -> Command:
             return command(*args, **kwargs)
         except BrokenPipeError:
             raise
-        except (ValueError, LookupError, TypeError, ArithmeticError, OSError, PluginLoadError) as error:
+        except (ValueError, LookupError, TypeError, ArithmeticError, MemoryError, OSError, PluginLoadError) as error:
             raise click.ClickException(shown(str(error))) from error
 
     return wrapped  # type: ignore[return-value]

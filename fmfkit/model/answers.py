@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fmfkit._kernels.buffers import padded
+from fmfkit._kernels.scoring import PackedTargets
 from fmfkit.problem.features import FeatureRows
 from fmfkit.typing import Reals
 
@@ -99,10 +100,11 @@ def contributions(
     )
 
 
-def of_length_one(embedding: Reals) -> Reals:
-    """Return embeddings scaled to length one, with zeros up to whole vectors; those that are zero stay so."""
+def to_compare(embedding: Reals, threads: int) -> tuple[Reals, PackedTargets]:
+    """Return embeddings scaled to length one, but for those that are zero, and the same laid out to be searched."""
     norm = np.linalg.norm(embedding, axis=1, keepdims=True)
-    return padded(embedding / np.where(norm > 0, norm, 1))
+    unit = padded(embedding / np.where(norm > 0, norm, 1))
+    return unit, PackedTargets(unit, 0.0, threads)
 
 
-__all__ = ["Contribution", "Explanation", "Ranked", "contributions", "of_length_one"]
+__all__ = ["Contribution", "Explanation", "Ranked", "contributions", "to_compare"]

@@ -16,11 +16,11 @@ from fmfkit._kernels.scoring import ALONE, PackedTargets, Skip
 from fmfkit.arguments import whole
 from fmfkit.interfaces import Loss
 from fmfkit.model import file
-from fmfkit.model.answers import Explanation, Ranked, contributions, of_length_one
+from fmfkit.model.answers import Explanation, Ranked, contributions, to_compare
 from fmfkit.model.fold_in import Fixed, GivenPairs, fixed_side
 from fmfkit.model.intervals import Observed, Uncertainty, half_width
 from fmfkit.model.own import Own
-from fmfkit.model.parts import checked_parts, model_parts
+from fmfkit.model.parts import check_scores, checked_parts, model_parts
 from fmfkit.model.rows import all_but, excluded_rows, flat_rows, row_numbers
 from fmfkit.problem.features import FeatureRows, rows_of
 from fmfkit.problem.learnt import deviations
@@ -286,15 +286,11 @@ class Model:
 
     @functools.cached_property
     def _similar_targets(self) -> tuple[Reals, PackedTargets]:
-        return self._unit(self.target_embedding)
+        return to_compare(self.target_embedding, self.state.threads)
 
     @functools.cached_property
     def _similar_queries(self) -> tuple[Reals, PackedTargets]:
-        return self._unit(self.query_embedding)
-
-    def _unit(self, embedding: Reals) -> tuple[Reals, PackedTargets]:
-        unit = of_length_one(embedding)
-        return unit, PackedTargets(unit, 0.0, self.state.threads)
+        return to_compare(self.query_embedding, self.state.threads)
 
     def embedded(self, side: SideName, rows: ArrayLike | None = None, *, features: Any = None) -> Reals:
         """Return whole embeddings of one side's instances: all, some by row numbers, or others by their features.
@@ -394,6 +390,7 @@ class Model:
             scoring.embed_rows(parts[name], W, parts["rank"], biases, name == "Z", state.threads)
             for name, W in (("X", parts["P"]), ("Z", parts["Q"]))
         )
+        check_scores(U, V, parts["offset"])
         return cls(**parts, queries=U, targets=V)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import attrs
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from fmfkit._kernels.buffers import padded_width
 from fmfkit._kernels.library import resolve_threads
+from fmfkit._kernels.machine import memory
 from fmfkit.errors import ModelFileError
 from fmfkit.interfaces import Loss
 from fmfkit.model.file import checking
@@ -156,9 +156,19 @@ def _check_size(features: dict[str, FeatureRows], whole: _Whole) -> None:
     """Refuse embeddings that cannot be in memory: rows and rank may be large where no array is."""
     width = padded_width(whole.rank + sum(whole.biases), whole.P.dtype)
     needed = sum(one.rows for one in features.values()) * width * whole.P.itemsize
-    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    if needed > memory:
-        raise ValueError(f"its embeddings take {needed:,} bytes, and this machine has {memory:,}")
+    if needed > (most := memory()):
+        raise ValueError(f"its embeddings take {needed:,} bytes, and this process may use {most:,}")
+
+
+def check_scores(U: Reals, V: Reals, offset: float) -> None:
+    """Refuse embeddings whose scores may be too large for their precision: no training leads there."""
+    if not (len(U) and len(V)):
+        return
+    largest = [np.maximum(W.max(0), -W.min(0)).astype(np.float64) for W in (U, V)]
+    with np.errstate(over="ignore", invalid="ignore"):
+        score = abs(offset) + float(largest[0] @ largest[1])
+    if not score < np.finfo(U.dtype).max / 2:
+        raise ValueError(f"its scores may be as large as {score:.3g}, which is too large for {U.dtype}")
 
 
 def _strengths(section: Section, whole: _Whole) -> Strengths:
@@ -296,4 +306,4 @@ def record(given: Section) -> RoundRecord:
     )
 
 
-__all__ = ["checked_parts", "model_parts", "record", "strengths_parts"]
+__all__ = ["check_scores", "checked_parts", "model_parts", "record", "strengths_parts"]

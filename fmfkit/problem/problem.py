@@ -332,12 +332,7 @@ class Problem:
         work = chosen.workspace_bytes(self, threads)
         if work is None:
             raise ValueError(f"memory: {chosen!r} does not say what it needs")
-        real = self.dtype.itemsize
-        strengths = sum(part.strength.nbytes for side in self.sides for part in side.parts)
-        strengths += sum(side.cells.nbytes for side in self.sides if side.cells is not None)
-        widths = (self.rank + self.query_bias, self.rank + self.target_bias)
-        model = sum(side.features.cols * width * real for side, width in zip(self.sides, widths, strict=True))
-        return Memory(data=self._observations.nbytes + strengths, model=model, work=work)
+        return memory_of(self, work)
 
     def __repr__(self) -> str:
         """Return the sizes, not the arrays."""
@@ -345,6 +340,16 @@ class Problem:
             f"<Problem {self.query.pairs.rows} queries x {self.target.pairs.rows} targets, {self.pairs} pairs, "
             f"{self.X.cols} + {self.Z.cols} features, rank {self.rank}, {self.loss!r}, {self.dtype}>"
         )
+
+
+def memory_of(problem: Problem, work: int) -> Memory:
+    """Return how many bytes training takes with a solver that works in so many."""
+    real = problem.dtype.itemsize
+    strengths = sum(part.strength.nbytes for side in problem.sides for part in side.parts)
+    strengths += sum(side.cells.nbytes for side in problem.sides if side.cells is not None)
+    widths = (problem.rank + problem.query_bias, problem.rank + problem.target_bias)
+    model = sum(side.features.cols * width * real for side, width in zip(problem.sides, widths, strict=True))
+    return Memory(data=problem.observations.nbytes + strengths, model=model, work=work)
 
 
 def _cell_weights(data: Observations, cells: AllCells | None) -> dict[SideName, Reals]:

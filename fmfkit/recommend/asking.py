@@ -104,6 +104,32 @@ def pairs_of_table(
     return rows[0], rows[1], pl.DataFrame(ids)
 
 
+def known_pairs(of: Recommender, source: Any) -> Any:
+    """Return a table of pairs, or a data set, without the pairs that have ids that are not known."""
+    source = source if isinstance(source, Dataset) else read_table(source, "pairs")
+    i, j, _ = pairs_of_table(of.encoder, of.columns, source, "skip")
+    known = (i >= 0) & (j >= 0)
+    if not known.any():
+        raise DataError(f"pairs: of {len(known)} pairs none has ids that are known")
+    return source.only(known) if isinstance(source, Dataset) else source.filter(known)
+
+
+def predicted_table(
+    of: Recommender, source: Any, interval: float | None, unknown: Unknown, *, clip: bool
+) -> pl.DataFrame:
+    """Return the pairs of a table with what is predicted for each; see ``Recommender.predict_table``."""
+    i, j, frame = pairs_of_table(of.encoder, of.columns, source, unknown)
+    predicted, known = of.model.predict(i, j, unknown=True), (i >= 0) & (j >= 0)
+    frame = frame.with_columns(predicted=(of.clipped(predicted) if clip else predicted).astype(float))
+    if interval is not None:
+        ends = np.full((2, len(i)), np.nan)
+        ends[:, known] = of.model.interval(i[known], j[known], interval)
+        frame = frame.with_columns(
+            pl.Series("low", ends[0], nan_to_null=True), pl.Series("high", ends[1], nan_to_null=True)
+        )
+    return frame.filter(known) if unknown == "skip" else frame
+
+
 def in_rows_of(encoder: Encoder, data: Dataset) -> Dataset:
     """Return a data set with the row numbers that its ids have in a model."""
     if not isinstance(data, Dataset):
@@ -134,8 +160,9 @@ __all__ = [
     "bare",
     "candidate_rows",
     "in_rows_of",
-    "pairs_of_table",
+    "known_pairs",
     "parsed",
+    "predicted_table",
     "ranked_table",
     "rows_of",
 ]

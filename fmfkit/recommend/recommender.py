@@ -6,7 +6,7 @@ import functools
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import attrs
 import numpy as np
@@ -30,8 +30,9 @@ from fmfkit.recommend.asking import (
     bare,
     candidate_rows,
     in_rows_of,
-    pairs_of_table,
+    known_pairs,
     parsed,
+    predicted_table,
     ranked_table,
     rows_of,
 )
@@ -67,8 +68,13 @@ class Recommender:
     attributes: pl.DataFrame = attrs.field(factory=pl.DataFrame)
     """What is known of the targets, row by row, for answers to be filtered by."""
 
-    def pairs(self, source: Any, *, ratings: bool = True) -> Dataset:
-        """Return the pairs of another table, with the same columns, or of a data set, with the ids of this model."""
+    def pairs(self, source: Any, *, ratings: bool = True, unknown: Literal["error", "skip"] = "error") -> Dataset:
+        """Return the pairs of another table, with the same columns, or of a data set, with the ids of this model.
+
+        Pairs with ids that are not known are an "error", or left out ("skip").
+        """
+        if unknown == "skip":
+            source = known_pairs(self, source)
         if isinstance(source, Dataset):
             return in_rows_of(self.encoder, source)
         none = np.zeros(0, np.int32)
@@ -93,7 +99,7 @@ class Recommender:
         """
         i, j = self._rows("queries", queries, unknown), self._rows("targets", targets, unknown)
         predicted = self._of_known(self.model.predict(i, j, unknown=True), i, j, unknown)
-        return self._clipped(predicted) if clip else predicted
+        return self.clipped(predicted) if clip else predicted
 
     def _of_known(self, values: NDArray[Any], i: Any, j: Any, unknown: Unknown) -> NDArray[Any]:
         return np.where((i >= 0) & (j >= 0), values, np.nan) if unknown == "skip" else values
@@ -104,7 +110,8 @@ class Recommender:
         y = self.seen.data
         return (float(y.min()), float(y.max())) if len(y) else (-np.inf, np.inf)
 
-    def _clipped(self, predicted: NDArray[Any]) -> NDArray[Any]:
+    def clipped(self, predicted: NDArray[Any]) -> NDArray[Any]:
+        """Return predictions within the range of y in training."""
         if self.positives:
             raise ValueError(
                 "clip: the model was trained on positives only: its scores are to rank by, and have no range"
@@ -123,17 +130,7 @@ class Recommender:
     ) -> pl.DataFrame:
         """Return the pairs of a table, by ids, with what the model predicts for each; ``interval`` adds the ends of the
         intervals of that level. ``unknown`` and ``clip`` are as for ``predict``, but "skip" leaves out rows."""
-        i, j, frame = pairs_of_table(self.encoder, self.columns, source, unknown)
-        predicted = self.model.predict(i, j, unknown=True)
-        frame = frame.with_columns(predicted=(self._clipped(predicted) if clip else predicted).astype(float))
-        if interval is not None:
-            known, ends = (i >= 0) & (j >= 0), np.full((2, len(i)), np.nan)
-            ends[:, known] = self.model.interval(i[known], j[known], interval)
-            low, high = (
-                pl.Series(name, end, nan_to_null=True) for name, end in zip(("low", "high"), ends, strict=True)
-            )
-            frame = frame.with_columns(low, high)
-        return frame.filter((i >= 0) & (j >= 0)) if unknown == "skip" else frame
+        return predicted_table(self, source, interval, unknown, clip=clip)
 
     def parse_queries(self, given: Sequence[str]) -> list[Any]:
         """Return queries' ids that are given as text in the kind that the model knows."""
@@ -265,7 +262,7 @@ class Recommender:
         scores = best.scores.astype(np.float64)
         if clip:
             self._check_same_scale()
-            scores = self._clipped(scores)
+            scores = self.clipped(scores)
         return ranked_table(self.encoder.targets, ("query", queries), "target", best.targets, scores)
 
     def _check_same_scale(self) -> None:
@@ -292,6 +289,12 @@ class Recommender:
         best = self.model.similar(rows, k) if queries is None else self.model.similar(k=k, queries=rows)
         asked = "target" if queries is None else "query"
         return ranked_table(side, (asked, side.ids.column(rows)), "similar", best.targets, best.scores)
+
+    @overload
+    def explain(self, query: Any, target: Any, *, unknown: Literal["error", "features"] = "error") -> Explanation: ...
+
+    @overload
+    def explain(self, query: Any, target: Any, *, unknown: Unknown) -> Explanation | None: ...
 
     def explain(self, query: Any, target: Any, *, unknown: Unknown = "error") -> Explanation | None:
         """Return what each feature, by name, adds to the score of a pair; print it.

@@ -13,6 +13,7 @@ import json
 import math
 import os
 import time
+import warnings
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING, Any, cast
 import attrs
 import numpy as np
 
+from fmfkit._kernels.library import build_info
 from fmfkit.errors import CheckpointError, ModelFileError
 from fmfkit.files import replacing
 from fmfkit.model import file
@@ -212,6 +214,7 @@ class Checkpoint:
             "standing": standing(fit.state),
             "entered": [list(place) for place in fit.stages.entered],
             "reason": fit.stages.reason,
+            "isa": build_info()["isa"],
         }
         memories, arrays = _packed([*fit.callbacks, *fit.stages.callbacks])
         sections = {"model": model.section(), FIT: Section(about | {"memories": memories}, arrays)}
@@ -224,7 +227,9 @@ class Checkpoint:
         section = sections[FIT]
         with file.checking(self._path):
             before, held = section.part("identity").about, file.section_of(sections, "model")
+            isa = section.text("isa")
         self._refuse(before, self._identity)
+        self._compare_isa(isa)
         with file.checking(self._path):
             loss = None if fit.problem.loss.learns else fit.problem.loss
             model = Model.of_section(held, self._path, loss=loss, threads=fit.state.threads)
@@ -245,6 +250,16 @@ class Checkpoint:
                 "then, or give another folder"
             )
 
+    def _compare_isa(self, before: str) -> None:
+        """Warn where the numbers so far come from kernels of another instruction set: their sums round differently."""
+        if before != (now := build_info()["isa"]):
+            mend = f"; set FMFKIT_ISA={before} for the same bits" if before in build_info()["isa_available"] else ""
+            warnings.warn(
+                f"{self.folder}: it was kept with the instruction set {before}, and this process works with {now}: the "
+                f"result may differ in the last digits{mend}",
+                stacklevel=2,
+            )
+
     def _numbered(self) -> dict[str, Any] | None:
         """Begin the next part of the work; return what the journal says of it, if it does."""
         self._number += 1
@@ -252,7 +267,8 @@ class Checkpoint:
 
     def _note(self, entry: dict[str, Any]) -> None:
         self._parts[str(self._number)] = entry
-        journal = {"format": FORMAT, "digest": _digest(self._parts), "parts": self._parts}
+        isa = build_info()["isa"]
+        journal = {"format": FORMAT, "digest": _digest(self._parts), "isa": isa, "parts": self._parts}
         with replacing(self.folder / JOURNAL) as written:
             written.write(json.dumps(journal, indent=1).encode())
 
@@ -269,6 +285,7 @@ class Checkpoint:
         parts = found.get("parts")
         if not isinstance(parts, dict) or found.get("digest") != _digest(parts):
             raise CheckpointError(f"{path}: not as it was written: it does not match its digest; give another folder")
+        self._compare_isa(str(found.get("isa")))
         return parts
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 import attrs
 import numpy as np
 
-from fmfkit._kernels import cells, scoring
+from fmfkit._kernels import cells, machine, scoring
 from fmfkit._kernels.library import resolve_threads
 from fmfkit.arguments import frozen, whole
 from fmfkit.errors import DivergedError, IncompatibleError, PluginContractError
@@ -17,7 +17,7 @@ from fmfkit.model.model import Model
 from fmfkit.plugins.registry import resolve, resolve_callbacks
 from fmfkit.problem.inputs import largest_sum
 from fmfkit.problem.learnt import spread_value
-from fmfkit.problem.problem import Problem
+from fmfkit.problem.problem import Problem, memory_of
 from fmfkit.training.checkpoint import Checkpoint, Saved, checkpoint_of, remind
 from fmfkit.training.events import AnyCallback, Callback, Moment, RoundEvent, notify
 from fmfkit.training.records import RoundRecord, RoundReport
@@ -87,6 +87,7 @@ def fit_with(
         )
     if reasons := list(chosen.refusals(problem)):
         raise IncompatibleError(f"{chosen!r} cannot work on this problem: " + "; ".join(reasons))
+    _check_memory(problem, chosen, threads)
     state = _initial_state(problem, init, seed, threads)
     if state.solver != chosen:
         if state.solver is not None:  # one that came from a file is not known: its arrays are taken for this one's
@@ -95,6 +96,24 @@ def fit_with(
     checkpoint = checkpoint_of(listed)
     others = [callback for callback in listed if callback is not checkpoint]
     return RunningFit(_as_learnt(problem, state), chosen, state, others, rounds, checkpoint, fresh).run()
+
+
+def _check_memory(problem: Problem, solver: Solver, threads: int) -> None:
+    """Refuse a fit that needs more memory than the process may use; one whose solver cannot tell is let through."""
+    if (work := solver.workspace_bytes(problem, threads)) is None:
+        return
+    needed, most = memory_of(problem, work), machine.memory()
+    if needed.total > most:
+        parts = ", ".join(f"{name} {_gigabytes(count)}" for name, count in attrs.asdict(needed).items())
+        raise MemoryError(
+            f"this fit needs {_gigabytes(needed.total)} of memory ({parts}), and the process may use "
+            f"{_gigabytes(most)}; lower the rank, which is {problem.rank}, use dtype='float32', or a solver that needs "
+            "less, such as 'sgd'"
+        )
+
+
+def _gigabytes(count: int) -> str:
+    return f"{count / 1e9:,.3g} GB"
 
 
 def _as_learnt(problem: Problem, state: State) -> Problem:

@@ -11,7 +11,10 @@ from fmfkit.cli import main
 from fmfkit.plugins.builtin import COMMANDS
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *(ROOT / "docs" / name for name in ("data.md", "positives.md", "checkpoints.md", "serving.md"))]
+PAGES = [
+    ROOT / "README.md",
+    *(ROOT / "docs" / name for name in ("data.md", "positives.md", "checkpoints.md", "serving.md")),
+]
 LINE = re.compile(r"(?:^ {4}|&& )(fmfkit .*)$", re.MULTILINE)
 FILES = re.compile(r"[\w-]+\.(csv|toml|fmf|parquet)")
 

@@ -78,7 +78,7 @@ def check_lost(before, after):
 
 
 @pytest.mark.parametrize("name", WORK)
-def test_a_fit_that_is_killed_again_and_again_ends_alike(folder, name):
+def test_a_fit_that_is_killed_again_and_again_ends_alike(folder, name, record_property):
     span, kept, out = whole(folder, name), folder / f"{name}-kept", f"{name}.fmf"
     rng, kills, before, ends = np.random.default_rng(), 0, "", 0
     keeping = ["--checkpoint", kept, "--checkpoint-every", "1", "--resume", "--out", out]
@@ -99,6 +99,7 @@ def test_a_fit_that_is_killed_again_and_again_ends_alike(folder, name):
         ends, before = ends + 1, ""
         for path in [*kept.iterdir(), folder / out]:
             path.unlink()
+    record_property("kills", kills)
     print(f"{name}: {kills} kills, {ends} ends, all alike")
 
 
@@ -112,7 +113,7 @@ for n in itertools.count():
 """
 
 
-def test_a_model_that_is_saved_while_the_process_is_killed_is_one_of_those_that_were_saved(folder):
+def test_a_model_that_is_saved_while_the_process_is_killed_is_one_of_those_that_were_saved(folder, record_property):
     for n in ("1", "2"):
         process, _ = begin(folder, "ratings.csv", "--rank", "32", "--rounds", n, "--validate", "0", "--out", f"{n}.fmf")
         process.communicate()
@@ -130,3 +131,4 @@ def test_a_model_that_is_saved_while_the_process_is_killed_is_one_of_those_that_
         else:
             absent += 1
     assert absent <= 1
+    record_property("kills", KILLS)

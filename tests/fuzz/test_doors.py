@@ -11,7 +11,7 @@ COUNT = int(os.environ.get("FMFKIT_FUZZ", "100"))
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_hostile_input_is_answered_or_refused(door, tmp_path):
+def test_hostile_input_is_answered_or_refused(door, tmp_path, record_property):
     last, results = tmp_path / "last", []
 
     # bytes cannot be made simpler in a way that people would see: there is no shrinking
@@ -22,5 +22,6 @@ def test_hostile_input_is_answered_or_refused(door, tmp_path):
         results.append(keep_the_law(DOORS[door], Choices(data)))
 
     try_one()
+    record_property("inputs", len(results))
     print(f"{door}: {len(results)} inputs, {sum(results)} with a result")
     assert len(results) >= COUNT

@@ -22,7 +22,7 @@ KEYS = np.arange(5000, dtype=np.uint64)[::-1] % np.uint64(3000)
     ],
     ids=["number_keys", "balance"],
 )
-def test_each_allocation_of_c_that_fails_is_a_memory_error_and_leaks_nothing(call, allocations):
+def test_each_allocation_of_c_that_fails_is_a_memory_error_and_leaks_nothing(call, allocations, record_property):
     wanted = call()
     for after in range(allocations):
         lib.fmf_fail_after(after)
@@ -32,6 +32,7 @@ def test_each_allocation_of_c_that_fails_is_a_memory_error_and_leaks_nothing(cal
         finally:
             lib.fmf_fail_after(-1)
         assert lib.fmf_held() == 0
+    record_property("allocations", allocations)
     lib.fmf_fail_after(allocations)
     try:
         found = call()
@@ -70,12 +71,15 @@ CASES = [
 
 
 @pytest.mark.parametrize(("name", "solver", "changes"), CASES, ids=[name for name, *_ in CASES])
-def test_each_array_that_cannot_be_had_is_a_memory_error_and_the_model_goes_on_unharmed(name, solver, changes, failing):
+def test_each_array_that_cannot_be_had_is_a_memory_error_and_the_model_goes_on_unharmed(
+    name, solver, changes, failing, record_property
+):
     problem = Case(**changes).build(**({"penalty": LearntPenalty(rounds=1)} if "gibbs" in name else {}))
     begun = fit(problem, solver=solver, rounds=2, threads=1)
     bits = begun.P.tobytes() + begun.Q.tobytes()
     counted = failing(-1)
     wanted = fit(problem, solver=solver, rounds=1, threads=1, init=begun)
+    record_property("allocations", counted())
     for which in range(counted()):
         failing(which)
         with pytest.raises(MemoryError, match="no room"):

@@ -71,7 +71,7 @@ def test_threads_come_from_the_argument_else_the_environment_else_the_processors
     monkeypatch.setenv("OMP_NUM_THREADS", "99999999999")
     assert resolve_threads(None) == 1024
     monkeypatch.delenv("OMP_NUM_THREADS")
-    monkeypatch.setattr("fmfkit._kernels.processors.cpu_quota", lambda: None)
+    monkeypatch.setattr("fmfkit._kernels.machine.cpu_quota", lambda: None)
     assert resolve_threads(None) == len(os.sched_getaffinity(0))
 
 

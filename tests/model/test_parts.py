@@ -115,6 +115,9 @@ PLAIN = {
     "an own feature that is another's": array("X.own", lambda own: np.full_like(own, own[0])),
     "an own feature of 0": array("X.own_value", lambda value: 0 * value),
     "an own feature that is not finite": array("Z.own_value", at(0, np.inf)),
+    "parameters whose scores are infinite": array("P", at((0, 0), 1e308)),
+    "values whose scores are infinite": array("X.row_value", lambda value: np.full_like(value, 1e308)),
+    "an offset beyond all scores": put("offset", 1.7e308),
     "no blocks": put("X", []),
     "a block that is none": put("X", [7]),
     "a block without an end": put("X/0", ["a", 0]),
@@ -198,7 +201,7 @@ def test_embeddings_that_memory_cannot_hold_are_refused_before_they_are_made(fil
             mine.pop(f"{name}.row_value", None)
             mine[f"{name}.row_scale"] = np.ones(100_000)
 
-    with pytest.raises(ModelFileError, match=r"its embeddings take [\d,]+ bytes, and this machine has"):
+    with pytest.raises(ModelFileError, match=r"its embeddings take [\d,]+ bytes, and this process may use"):
         Model.load(forged(files / "plain", huge, tmp_path / "forged"))
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from fmfkit import Dataset
 from fmfkit.errors import DataError
 
 QUESTIONS = {
@@ -37,6 +38,18 @@ def test_what_is_skipped_is_left_out(trained):
     assert np.isnan(predicted).tolist() == [True, False]
     table = {"reader": ["zoe", "r3"], "book": ["b1", "b1"]}
     assert trained.predict_table(table, unknown="skip")["reader"].to_list() == ["r3"]
+
+
+def test_pairs_to_be_judged_may_leave_unknown_ids_out(trained):
+    table = {"reader": ["zoe", "r3"], "book": ["b1", "b1"], "rating": [1.0, 2.0], "time": [1, 2]}
+    with pytest.raises(DataError, match="1 ids are not known, such as 'zoe'"):
+        trained.pairs(table)
+    kept = trained.pairs(table, unknown="skip")
+    assert len(kept) == 1
+    known = Dataset.of(table, rating="rating")
+    assert trained.evaluate(trained.pairs(known, unknown="skip"), ["mae"]) == trained.evaluate(kept, ["mae"])
+    with pytest.raises(DataError, match="of 1 pairs none has ids that are known"):
+        trained.pairs({name: values[:1] for name, values in table.items()}, unknown="skip")
 
 
 def test_of_an_id_alone_the_other_side_is_known(trained):

@@ -1,6 +1,8 @@
 """Training takes the memory that the formula says."""
 
+import gc
 import tracemalloc
+from pathlib import Path
 
 import attrs
 import pytest
@@ -100,3 +102,25 @@ def test_another_rank_is_asked_for_without_laying_the_problem_out_again():
     small, large = CASES["shared"].build(rank=5), CASES["shared"].build(rank=50)
     assert small.replace(rank=50).memory(threads=2) == large.memory(threads=2)
     assert small.memory().total < large.memory().total
+
+
+def resident():
+    """Return the bytes of memory that this process holds."""
+    gc.collect()
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the system does not tell in /proc")
+def test_two_hundred_and_forty_fits_do_not_make_memory_grow(record_property):
+    problem = Case(queries=3000, targets=2000, pairs=9000, rank=16).build()
+    model = 8 * 5000 * 16
+
+    def fits(count):
+        for number in range(count):
+            fit(problem, solver=SOLVERS[number % len(SOLVERS)], rounds=1, threads=2)
+
+    fits(40)  # libraries have taken what they keep
+    before = resident()
+    fits(240)
+    assert resident() < before + 5 * model
+    record_property("fits", 240)

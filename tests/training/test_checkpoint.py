@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from problems import Case, cases, few
 
-from fmfkit import LearntPenalty, Model, callbacks, fit, path, regularizers
+from fmfkit import LearntPenalty, Model, build_info, callbacks, fit, path, regularizers
 from fmfkit.errors import CheckpointError, ModelFileError
 from fmfkit.losses import Square
 from fmfkit.model import file
@@ -271,6 +271,25 @@ def test_work_is_the_same_or_refused(tmp_path):
     callbacks.Checkpoint(tmp_path, resume=True).belongs_to({"rank": "3"})
     with pytest.raises(CheckpointError, match="rank was 3 and is 4; data was not given and is 'new'"):
         callbacks.Checkpoint(tmp_path, resume=True).belongs_to({"rank": "4", "data": "'new'"})
+
+
+def _one_trial(folder):
+    search = callbacks.Checkpoint(folder)
+    search.trial(lambda: {"value": fit(PROBLEM, rounds=1, callbacks=search).rank})
+
+
+def test_kernels_of_another_instruction_set_are_told(tmp_path, monkeypatch):
+    with pytest.raises(KilledError):
+        fit(PROBLEM, rounds=3, callbacks=[callbacks.Checkpoint(tmp_path / "fit", every=1), kill_after(2)])
+    _one_trial(tmp_path / "trial")
+    before = build_info()["isa"]
+    other = build_info() | {"isa": "v1"}
+    monkeypatch.setattr("fmfkit.training.checkpoint.build_info", lambda: other)
+    told = f"kept with the instruction set {before}, and .* with v1: .* set FMFKIT_ISA={before} for the same bits"
+    with pytest.warns(UserWarning, match=told):
+        fit(PROBLEM, rounds=3, callbacks=callbacks.Checkpoint(tmp_path / "fit", every=1, resume=True))
+    with pytest.warns(UserWarning, match=told):
+        callbacks.Checkpoint(tmp_path / "trial", resume=True)
 
 
 @pytest.mark.parametrize("content", [b"{", b"[]", b"{}", json.dumps({"format": "fmfkit checkpoint 1"}).encode()])

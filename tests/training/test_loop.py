@@ -201,3 +201,21 @@ def test_the_term_over_all_cells_is_counted_where_a_solver_does_not_report_it():
     problem = Case(cells="weighed").build()
     silent, telling = (fit(problem, solver=solver, rounds=2) for solver in (SaysNothingOfCells(), solvers.Panel()))
     np.testing.assert_allclose(silent.history[-1].cells, telling.history[-1].cells, rtol=1e-9)
+
+
+@pytest.mark.parametrize("solver", ["naive", "l2m", "pl2m", "panel", "sgd", "hogwild"])
+def test_a_fit_that_needs_more_memory_than_there_is_is_refused_before_it_starts(solver, monkeypatch):
+    needed = PROBLEM.memory(solver, threads=2).total
+    monkeypatch.setattr("fmfkit._kernels.machine.memory", lambda: needed)
+    fit(PROBLEM, solver=solver, rounds=1, threads=2)
+    monkeypatch.setattr("fmfkit._kernels.machine.memory", lambda: needed - 1)
+    monkeypatch.setattr(State, "initial", None)  # never reached
+    with pytest.raises(
+        MemoryError, match=r"needs [\d.e-]+ GB of memory \(data .* GB, model .*\), and .*; lower the rank"
+    ):
+        fit(PROBLEM, solver=solver, rounds=1, threads=2)
+
+
+def test_a_solver_that_does_not_say_what_it_needs_is_let_through(monkeypatch):
+    monkeypatch.setattr("fmfkit._kernels.machine.memory", lambda: 1)
+    fit(PROBLEM, solver="reference", rounds=1)
