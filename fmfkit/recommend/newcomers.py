@@ -20,6 +20,7 @@ from fmfkit.data.sides import HISTORY, INDICATOR
 from fmfkit.data.tables import read_table
 from fmfkit.errors import DataError
 from fmfkit.problem.features import FeatureRows
+from fmfkit.recommend.asking import as_column
 from fmfkit.typing import Reals
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class Known:
 
 
 def read_pairs(of: Recommender, given: Any, names: pl.Series | None, first: str) -> tuple[Known, pl.Series]:
-    """Return pairs of queries, and what the queries are called: ``names``, or those of the pairs.
+    """Return pairs of queries, and what an answer calls these: ``names``, or as the pairs do, or 0.
 
     ``given`` is a table, or a list of targets' ids that are all paired with one query. Its columns are called as those
     of the training pairs, or the queries as ``first``; else queries come first and targets second.
@@ -77,14 +78,13 @@ def read_pairs(of: Recommender, given: Any, names: pl.Series | None, first: str)
             raise DataError(
                 f"pairs: expected a column that says whose they are, of {len(names)} queries; got {frame.columns}"
             )
-        names = pl.Series(["0"]) if names is None else names
+        names = pl.Series([0]) if names is None else names
         rows = np.zeros(frame.height, np.int32)
     else:
-        asked = as_text(frame[query])
-        names = asked.unique(maintain_order=True) if names is None else names
+        names = as_column(frame[query]).unique(maintain_order=True) if names is None else names
         if names.n_unique() < len(names):
             raise DataError("queries: the first column must have a different value in each row, to be found by pairs")
-        rows = Ids.of(names, what="queries").known_rows(asked, "pairs, queries")
+        rows = Ids.of(as_text(names), what="queries").known_rows(as_text(frame[query]), "pairs, queries")
     y, weight = _values(of, frame)
     return Known.of(rows, targets, y, weight, (len(names), of.model.Z.rows), add=of.positives), names
 
@@ -163,7 +163,7 @@ def with_new_pairs(of: Recommender, pairs: Any, rows: NDArray[np.int32], names: 
     known = Known.of([], [], [], [], (len(rows), of.model.Z.rows), add=False)
     if pairs is not None:
         given, whose = read_pairs(of, pairs, None, of.encoder.queries.key)
-        known = given.only(Ids.of(whose, what="queries").rows(as_text(names)))
+        known = given.only(Ids.of(as_text(whose), what="queries").rows(as_text(names)))
     changed = np.flatnonzero(np.diff(known.y.indptr))
     known, mine = with_training_pairs(of, rows, known), of.model.embedded("query", rows)
     if len(changed):
@@ -177,7 +177,7 @@ def embedded_with(of: Recommender, known: Known, features: Mapping[str, sp.csr_a
     model = of.model
     if of.encoder.history and (model.own is None or model.own.query is None):
         return model.embedded("query", features=features)  # pairs are features, and nothing more
-    known = _weighed(of, _with_negatives(of, known))
+    known = _weighed(of, _with_negatives(of, known), np.diff(known.y.indptr))
     return model.fold_in(known.y, weight=known.weight, features=features)
 
 
@@ -202,12 +202,13 @@ def _with_negatives(of: Recommender, known: Known) -> Known:
     )
 
 
-def _weighed(of: Recommender, known: Known) -> Known:
-    """Return pairs with weights against how often instances occur, as training weighs them."""
+def _weighed(of: Recommender, known: Known, given: NDArray[Any]) -> Known:
+    """Return pairs with weights against how often instances occur, as training weighs them; ``given`` is how many pairs
+    each query has, drawn ones apart."""
     power = of.settings.balance
     if not power:
         return known
-    counts = np.repeat(np.diff(known.y.indptr), np.diff(known.y.indptr))
+    counts = np.repeat(given, np.diff(known.y.indptr))
     factor = of.balance.factor * (counts * np.maximum(of.balance.often[known.y.indices], 1.0)) ** -power
     return attrs.evolve(
         known, weight=sp.csr_array((known.weight.data * factor, *_places(known.y)), shape=known.y.shape)

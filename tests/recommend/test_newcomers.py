@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from bookshop import clicks
 
-from fmfkit import FMF, Dataset
+from fmfkit import FMF, Dataset, Model
 from fmfkit.data import SideTable
 from fmfkit.errors import DataError
 from fmfkit.recommend.prepared import Prepared
@@ -43,11 +43,31 @@ def test_pairs_of_a_new_query_count_as_they_did_in_training(clicked):
         np.testing.assert_allclose(clicked.embed_new(pairs=pairs_of(clicked, query)), expected, rtol=1e-4, atol=1e-5)
 
 
+def test_drawn_negatives_are_weighed_as_in_training(monkeypatch):
+    data, asked = clicks(), []
+    trained = FMF(rank=2, loss="logistic", negatives=2, l2=0.1, balance=0.3, rounds=1, threads=1).fit(data)
+    fold_in = Model.fold_in
+
+    def noted(model, pairs, **options):
+        asked.append((pairs, options["weight"]))
+        return fold_in(model, pairs, **options)
+
+    monkeypatch.setattr(Model, "fold_in", noted)
+    trained.embed_new(pairs=data.targets.ids.at([0, 1, 2]))
+    ((y, weight),) = asked
+    assert y.data.sum() == 3
+    assert y.nnz == 9
+    often = np.bincount(data.target, minlength=150)
+    np.testing.assert_allclose(weight.data / weight.data[0], (often[y.indices] / often[y.indices[0]]) ** -0.3)
+    pairs = (often[data.target] * np.bincount(data.query)[data.query]) ** -0.3
+    np.testing.assert_allclose(weight.data[0], (3 * often[y.indices[0]]) ** -0.3 / pairs.mean())
+
+
 def test_liked_items_alone_are_enough(clicked):
     topics = clicked.encoder.targets.ids.at(range(150))
     liked = clicked.recommend(clicked.encoder.queries.ids.at([3]), k=4)["target"].to_list()
     best = clicked.recommend_new(pairs=liked, k=20)
-    assert best["query"].unique().to_list() == ["0"]
+    assert best["query"].unique().to_list() == [0]
     assert not {*liked} & {*best["target"]}
     near = clicked.similar(liked, k=30)["similar"]
     assert best["target"].is_in(near.to_list()).mean() > 0.9
@@ -65,6 +85,8 @@ def test_several_queries_are_told_apart_by_their_column(trained):
     pairs = {"reader": ["x", "y", "x"], "book": ["b1", "b2", "b3"], "rating": [5.0, 1.0, 2.0]}
     best = trained.recommend_new(pairs=pairs, k=3)
     assert best["query"].to_list() == ["x"] * 3 + ["y"] * 3
+    numbers = trained.recommend_new(pairs=pairs | {"reader": [7, 8, 7]}, k=1)
+    assert numbers["query"].to_list() == [7, 8]
     alone = trained.recommend_new(pairs={"book": ["b2"], "rating": [1.0]}, k=3)
     assert alone["target"].to_list() == best["target"].to_list()[3:]
     assert not {"b1", "b3"} & {*best.filter(pl.col("query") == "x")["target"]}
