@@ -34,9 +34,13 @@ def rows_of(side: SideEncoder, given: Any, what: str, unknown: Unknown) -> NDArr
     return side.ids.known_rows(given, what) if unknown == "error" else side.ids.rows(given, what)
 
 
-def as_column(given: Any) -> pl.Series:
-    """Return ids that are given, known or not, as an answer shows them."""
-    listed = given if hasattr(given, "__len__") and not isinstance(given, str | bytes) else [given]
+def as_column(given: Any, side: SideEncoder | None = None) -> pl.Series:
+    """Return ids that are given, known or not, as an answer shows them; ``side`` has ids of the same kind."""
+    alone = isinstance(given, str | bytes) or not hasattr(given, "__len__")
+    if side is not None and side.ids.objects is not None:
+        alone = alone or isinstance(given, tuple | frozenset)
+        return pl.Series([str(value) for value in ([given] if alone else given)], dtype=pl.String)
+    listed = [given] if alone else given
     column = listed if isinstance(listed, pl.Series) else pl.Series(listed)
     return as_text(column) if column.dtype == pl.Object else column
 

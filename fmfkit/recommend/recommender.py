@@ -94,7 +94,7 @@ class Recommender:
             targets: those of their targets.
             unknown: what becomes of pairs with ids that are not known: an "error" that lists them; "skip" makes their
                 predictions NaN; "features" predicts them by the offset and the other side's bias, which is all that is
-                known of an id alone. ``with_new`` makes ids known by their attributes and pairs.
+                known of an id alone. ``with_targets`` makes targets known by their attributes.
             clip: whether predictions stay within the range of y in training.
         """
         i, j = self._rows("queries", queries, unknown), self._rows("targets", targets, unknown)
@@ -177,12 +177,14 @@ class Recommender:
         """
         side = self.encoder.queries
         rows = np.arange(len(side.ids), dtype=np.int32) if queries is None else self._rows("queries", queries, unknown)
-        names = side.ids.column(rows) if queries is None or (rows >= 0).all() else as_column(queries)
+        names = side.ids.column(rows) if queries is None or (rows >= 0).all() else as_column(queries, side)
         if unknown == "skip" and (rows < 0).any():
             names, rows = names.filter(pl.Series(rows >= 0)), rows[rows >= 0]
         candidates = candidate_rows(self, targets, exclude, where, unknown)
         if pairs is None and (rows >= 0).all():
-            best = self._best(k, candidates, queries=rows, exclude=None if seen else self.seen)
+            best = self._best(
+                k, candidates, queries=None if queries is None else rows, exclude=None if seen else self.seen
+            )
         else:
             best = self._best_with(pairs, k, rows, names, candidates, seen=seen)
         return self._answer(names, best, clip=clip)
@@ -192,7 +194,8 @@ class Recommender:
             return self.model.recommend(k=k, **given)
         if len(candidates):
             return self.model.recommend(k=k, candidates=candidates, **given)
-        count = len(next(iter(given.values())))
+        asked = given.get("queries", given.get("embeddings"))
+        count = self.model.X.rows if asked is None else len(asked)
         return Ranked(np.zeros((count, 0), np.int32), np.zeros((count, 0), self.model.P.dtype))
 
     def _best_with(

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fmfkit import Dataset
+from fmfkit import FMF, Dataset
 from fmfkit.errors import DataError
 
 QUESTIONS = {
@@ -62,6 +62,16 @@ def test_of_an_id_alone_the_other_side_is_known(trained):
     np.testing.assert_allclose(told.score, trained.predict(["zoe"], ["b1"], unknown="features")[0])
     table = trained.predict_table({"reader": ["zoe", "r3"], "book": ["b1", "b1"]}, unknown="features")
     np.testing.assert_allclose(table["predicted"], trained.predict(["zoe", "r3"], ["b1", "b1"], unknown="features"))
+
+
+def test_ids_that_are_objects_are_asked_about_alike():
+    pairs = {"user": [(1, "a"), (2, "b"), (1, "a")], "item": [1, 2, 2], "rating": [1.0, 2.0, 3.0]}
+    trained = FMF(rank=1, rounds=1).fit(Dataset.of(pairs))
+    best = trained.recommend((3, "c"), 1, unknown="features")
+    assert best["query"].to_list() == ["(3, 'c')"]
+    both = trained.recommend([(3, "c"), (2, "b")], 1, unknown="features", seen=True)
+    assert both["query"].to_list() == ["(3, 'c')", "(2, 'b')"]
+    assert trained.recommend([(3, "c"), (2, "b")], 1, unknown="skip")["query"].to_list() == ["(2, 'b')"]
 
 
 def test_an_error_names_each_of_many_ids_once(trained):
