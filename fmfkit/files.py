@@ -6,6 +6,7 @@ import errno
 import os
 import secrets
 import stat
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,13 +24,16 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
     What is written goes to a file of its own beside it. Where anything fails, that file is removed, and what was at
     ``path`` stays as it was. A link stays too: what it points to is replaced.
+
+    Args:
+        path: where the file shall be.
     """
     target = destination(path)
     part = target.with_name(f".fmfkit-{secrets.token_hex(8)}")
     try:
         with open(part, "xb") as file:
             if target.exists():
-                os.fchmod(file.fileno(), stat.S_IMODE(target.stat().st_mode))
+                os.chmod(part, stat.S_IMODE(target.stat().st_mode))
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -42,7 +46,11 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def destination(path: str | os.PathLike[str]) -> Path:
-    """Return the file that writing to ``path`` makes or replaces; refuse what is no file, and folders that are shut."""
+    """Return the file that writing to ``path`` makes or replaces; refuse what is no file, and folders that are shut.
+
+    Args:
+        path: where a file shall be.
+    """
     try:
         target = Path(os.path.realpath(path))
     except FileNotFoundError as error:  # the working directory was deleted
@@ -81,6 +89,22 @@ def _sync(folder: Path) -> None:
         os.close(descriptor)
 
 
+def hold(descriptor: int) -> None:
+    """Lock an open file until it is closed or the process ends; an OSError says that another process holds it.
+
+    Args:
+        descriptor: of the open file.
+    """
+    if sys.platform == "win32":
+        import msvcrt
+
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+    else:
+        import fcntl
+
+        fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
 def _refusal(path: str | os.PathLike[str], error: OSError) -> WriteError:
     """Return an error with the path that was given, and the reason in words."""
     if isinstance(error, WriteError):
@@ -88,4 +112,4 @@ def _refusal(path: str | os.PathLike[str], error: OSError) -> WriteError:
     return WriteError(f"{path}: cannot be written: {error.strerror or error}", error.errno)
 
 
-__all__ = ["destination", "replacing"]
+__all__ = ["destination", "hold", "replacing"]

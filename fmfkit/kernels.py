@@ -84,6 +84,10 @@ class Side:
         """Make the scores of all pairs from the embeddings of both sides, and go on from there; return their loss.
 
         With a term over all cells, ``move`` keeps ``mine`` up to date.
+
+        Args:
+            mine: this side's embeddings.
+            theirs: the other side's.
         """
         return self._parts.rescore(mine, theirs)
 
@@ -107,15 +111,29 @@ class Side:
         return self._scored().sums(panel)
 
     def by_feature(self, rows: Reals, *, squared: bool = False) -> Reals:
-        """Return Σ_i x_is rows_i for each feature, or with x_is²: (features, 8)."""
+        """Return Σ_i x_is rows_i for each feature, or with x_is²: (features, 8).
+
+        Args:
+            rows: eight numbers for each row.
+            squared: whether to multiply by x² instead of x.
+        """
         return self._parts.by_feature(self._checked("rows", rows, self.rows), squared=squared)
 
     def by_row(self, features: Reals) -> Reals:
-        """Return Σ_s x_is features_s for each row: (rows, 8)."""
+        """Return Σ_s x_is features_s for each row: (rows, 8).
+
+        Args:
+            features: eight numbers for each feature.
+        """
         return self._parts.by_row(self._checked("features", features, self.features))
 
     def times(self, A: Reals, rows: Reals) -> Reals:
-        """Return A_i rows_i for each row: (rows, 8)."""
+        """Return A_i rows_i for each row: (rows, 8).
+
+        Args:
+            A: as ``sums`` returns it.
+            rows: eight numbers for each row.
+        """
         matrices = self._checked("A", A, self.rows, SYMMETRIC)
         return self._parts.times(matrices, self._checked("rows", rows, self.rows))
 
@@ -123,13 +141,24 @@ class Side:
         """Let each row's own feature take the step that is best given G and A, in place in W; return what U moved by.
 
         G must be that of the row as it is: G_i + A_i u_i, once it has moved by u_i.
+
+        Args:
+            W: the parameters, changed in place.
+            G: as ``sums`` returns it, brought up to date.
+            A: as ``sums`` returns it.
+            panel: which one.
         """
         self.part(panel)
         sums, matrices = self._checked("G", G, self.rows), self._checked("A", A, self.rows, SYMMETRIC)
         return self._scored().own_steps(self._parameters(W), sums, matrices, panel)
 
     def move(self, moves: Reals, panel: int) -> None:
-        """Bring the scores up to date with what rows have moved by since ``sums`` of the same panel."""
+        """Bring the scores up to date with what rows have moved by since ``sums`` of the same panel.
+
+        Args:
+            moves: what the embeddings of the panel moved by.
+            panel: which one.
+        """
         self.part(panel)
         self._scored().move(self._checked("moves", moves, self.rows), panel)
 
@@ -165,12 +194,21 @@ class Side:
 
 
 def sides(problem: Problem, threads: int = 1) -> tuple[Side, Side]:
-    """Return the query side and the target side."""
+    """Return the query side and the target side.
+
+    Args:
+        problem: what is trained.
+        threads: how many; as for ``fit``.
+    """
     return Side(problem, "query", threads), Side(problem, "target", threads)
 
 
 def unfolded(A: Reals) -> Reals:
-    """Return the matrices A_i, (rows, 8, 8), of how ``Side.sums`` keeps them."""
+    """Return the matrices A_i, (rows, 8, 8), of how ``Side.sums`` keeps them.
+
+    Args:
+        A: rows of forty numbers, as ``Side.sums`` returns them.
+    """
     k, r = np.arange(PANEL), np.arange(PANEL // 2 + 1)[:, None]
     full = np.empty((len(A), PANEL, PANEL), A.dtype)
     kept = A.reshape(len(A), PANEL // 2 + 1, PANEL)
@@ -180,7 +218,14 @@ def unfolded(A: Reals) -> Reals:
 
 
 def objective(problem: Problem, P: Reals, Q: Reals, threads: int = 1) -> float:
-    """Return the objective: the loss of all pairs, the term over all cells, and the penalties."""
+    """Return the objective: the loss of all pairs, the term over all cells, and the penalties.
+
+    Args:
+        problem: what is trained.
+        P: the parameters of the queries' features.
+        Q: those of the targets'.
+        threads: how many; as for ``fit``.
+    """
     U, V = (scoring.embed(problem, side, W, threads) for side, W in zip(problem.sides, (P, Q), strict=True))
     parts = ((part, W) for side, W in zip(problem.sides, (P, Q), strict=True) for part in side.parts)
     penalty = sum(scoring.penalty(part, W, threads) for part, W in parts)

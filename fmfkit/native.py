@@ -184,7 +184,14 @@ class NativeRegularizer(_Native):
         return cls(ctypes.addressof(table), params=params, owner=(table, owner, functions))
 
     def T(self, x: Reals, y: Reals, w: Reals, strength: Reals) -> Reals:
-        """Return the changes, as solvers see them."""
+        """Return the changes, as solvers see them.
+
+        Args:
+            x: slopes.
+            y: curvatures.
+            w: parameters.
+            strength: one for each of them, or for all.
+        """
         given = [
             np.ascontiguousarray(np.broadcast_to(array, w.shape), w.dtype).ravel() for array in (x, y, w, strength)
         ]
@@ -193,7 +200,12 @@ class NativeRegularizer(_Native):
         return d.reshape(w.shape)
 
     def penalty(self, w: Reals, strength: Reals) -> Reals:
-        """Return the penalties, as solvers see them."""
+        """Return the penalties, as solvers see them.
+
+        Args:
+            w: parameters.
+            strength: one for each of them, or for all.
+        """
         out = np.empty(w.shape, w.dtype)
         full = np.ascontiguousarray(np.broadcast_to(strength, w.shape), w.dtype)
         self._call("penalty", w.dtype, *(np.ascontiguousarray(array).ravel() for array in (w, full)), out.reshape(-1))

@@ -77,7 +77,11 @@ PACE = Pace()
 
 
 def start(knobs: Knobs) -> Settings:
-    """Return the settings that a search begins with."""
+    """Return the settings that a search begins with.
+
+    Args:
+        knobs: what is searched.
+    """
     return {
         name: knob.kept(knob.start) if isinstance(knob, Number) else knob.options[0] for name, knob in knobs.items()
     }
@@ -106,7 +110,13 @@ def step(knobs: Knobs, best: Settings, rng: np.random.Generator, n: int, pace: P
 
 
 def better(a: float, b: float, *, larger: bool) -> bool:
-    """Return whether one value is better than another; NaN is worse than any number."""
+    """Return whether one value is better than another; NaN is worse than any number.
+
+    Args:
+        a: a value.
+        b: another one.
+        larger: whether larger ones are better.
+    """
     if math.isnan(a) or math.isnan(b):
         return not math.isnan(a) and math.isnan(b)
     return a > b if larger else a < b
@@ -126,7 +136,12 @@ class BestSoFar(Generic[Item]):
     """How many values were seen."""
 
     def note(self, value: float, item: Item) -> bool:
-        """Look at a further value, and return whether it is the best now. The first value always is."""
+        """Look at a further value, and return whether it is the best now. The first value always is.
+
+        Args:
+            value: how good it is.
+            item: what it is.
+        """
         self.seen += 1
         if self.seen > 1 and not better(value, self.value, larger=self.larger):
             return False
@@ -140,7 +155,12 @@ class BestSoFar(Generic[Item]):
 
 
 def best_place(values: Iterable[float], *, larger: bool) -> int:
-    """Return the place of the best value, the first of equal ones."""
+    """Return the place of the best value, the first of equal ones.
+
+    Args:
+        values: some values.
+        larger: whether larger ones are better.
+    """
     best = BestSoFar[None](larger)
     for value in values:
         best.note(value, None)
@@ -178,7 +198,11 @@ class Search:
                 yield from self._along(name, knob, knob.stride)
 
     def tell(self, settings: Settings, value: float) -> bool:
-        """Say how good settings are, and return whether they are the best now; settings that failed are not told."""
+        """Say how good settings are, and return whether they are the best now; settings that failed are not told.
+
+        Args:
+            value: how good the settings are that were asked for last.
+        """
         return self.best.note(value, settings)
 
     def _all(self) -> Iterator[Settings]:

@@ -52,7 +52,8 @@ def stop_after_round(checkpoint: Checkpoint | None) -> Iterator[Stopper]:
     """
     stopper = Stopper(checkpoint)
     reading, writing = os.pipe()
-    os.set_blocking(writing, False)
+    if hasattr(os, "set_blocking"):  # Windows has it from Python 3.12 on, and does without
+        os.set_blocking(writing, False)
     listener = threading.Thread(target=_listen, args=(reading, checkpoint is not None), daemon=True)
     earlier = signals.set_wakeup_fd(writing, warn_on_full_buffer=False)
     caught = [number for number in SIGNALS if signals.getsignal(number) is not signals.SIG_IGN]

@@ -33,12 +33,17 @@ class Dataset:
     query: NDArray[np.int32]
     """The row number of each pair's query."""
     target: NDArray[np.int32]
+    """The row number of each pair's target."""
     y: NDArray[np.float64]
     """The rating of each pair."""
     weight: NDArray[np.float64] | None
+    """How much each pair counts, if that differs."""
     time: NDArray[Any] | None
+    """The time of each pair, if it is known."""
     queries: Attributes
+    """The ids of the queries, and what describes them."""
     targets: Attributes
+    """The same of the targets."""
     columns: Mapping[str, str | None] = attrs.field(factory=dict)
     """The columns of the table of pairs, by what they are for."""
     sampled: NDArray[np.bool_] | None = None
@@ -106,6 +111,10 @@ class Dataset:
 
         ``ratings`` says whether it has ratings. Ids that are not known are refused; of a pair that occurs twice the
         last counts.
+
+        Args:
+            source: the table: a path, a frame, an Arrow table, or a mapping of columns.
+            ratings: whether it has ratings; of a table without, every pair is a positive.
         """
         frame = read_table(source, "pairs")
         roles = {
@@ -159,7 +168,11 @@ class Dataset:
         return report(self, test, recognised)
 
     def only(self, which: NDArray[Any]) -> Dataset:
-        """Return the data set with some of its pairs."""
+        """Return the data set with some of its pairs.
+
+        Args:
+            which: a mask of the pairs, or their places.
+        """
         arrays = {name: getattr(self, name) for name in ("query", "target", "y", "weight", "time", "sampled")}
         some: dict[str, Any] = {name: None if array is None else array[which] for name, array in arrays.items()}
         return attrs.evolve(self, **some)
@@ -219,7 +232,13 @@ class Dataset:
         return self.only(~test), self.only(test)
 
     def split(self, how: splits.Split, share: float = 0.1, seed: int = 0) -> Halves:
-        """Return (training, test) by the name of a split: one of ``splits.SPLITS``."""
+        """Return (training, test) by the name of a split: one of ``splits.SPLITS``.
+
+        Args:
+            how: "random", "per-query", "time", "cold-query" or "cold-target".
+            share: how much is for testing.
+            seed: of what is drawn.
+        """
         if how not in splits.SPLITS:
             raise ValueError(f"split: expected one of {list(splits.SPLITS)}, got {how!r}")
         if how == "time":
@@ -231,26 +250,50 @@ class Dataset:
         return self.split_cold("query" if how == "cold-query" else "target", share, seed)
 
     def split_random(self, share: float = 0.1, seed: int = 0) -> Halves:
-        """Return (training, test): a random share of the pairs is for testing."""
+        """Return (training, test): a random share of the pairs is for testing.
+
+        Args:
+            share: how much is for testing.
+            seed: of what is drawn.
+        """
         return self._split(splits.random(len(self), share, seed), "split_random")
 
     def split_per_query(self, share: float = 0.1, seed: int = 0) -> Halves:
         """Return (training, test): a random share of the pairs of each query is for testing; each keeps at least one.
 
         All pairs together are split by about that share, less those of queries that have one pair.
+
+        Args:
+            share: how much is for testing.
+            seed: of what is drawn.
         """
         return self._split(splits.per_query(self.query, share, seed), "split_per_query")
 
     def split_leave_out(self, k: int = 1, seed: int = 0) -> Halves:
-        """Return (training, test): k random pairs of each query that has more than k are for testing."""
+        """Return (training, test): k random pairs of each query that has more than k are for testing.
+
+        Args:
+            k: how many pairs of each query.
+            seed: of what is drawn.
+        """
         return self._split(splits.leave_out(self.query, k, seed), "split_leave_out")
 
     def split_by_time(self, share: float = 0.1) -> Halves:
-        """Return (training, test): the latest share of the pairs is for testing."""
+        """Return (training, test): the latest share of the pairs is for testing.
+
+        Args:
+            share: how much is for testing.
+        """
         return self._split(splits.latest(self.time, share), "split_by_time")
 
     def split_cold(self, side: Literal["query", "target"], share: float = 0.1, seed: int = 0) -> Halves:
-        """Return (training, test): all pairs of a random share of the queries, or targets, are for testing."""
+        """Return (training, test): all pairs of a random share of the queries, or targets, are for testing.
+
+        Args:
+            side: "query" or "target": whose pairs are held out together.
+            share: how many of them.
+            seed: of what is drawn.
+        """
         rows = self.query if splits.checked_side(side) == "query" else self.target
         return self._split(splits.cold(rows, share, seed), "split_cold")
 

@@ -123,8 +123,11 @@ class Encoder:
     """Both sides."""
 
     queries: SideEncoder
+    """What encodes the queries."""
     targets: SideEncoder
+    """What encodes the targets."""
     history: bool
+    """Whether queries have history features."""
 
     @classmethod
     def learn(cls, data: Dataset) -> Encoder:

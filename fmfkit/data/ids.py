@@ -46,7 +46,11 @@ class Ids:
 
     @classmethod
     def of(cls, *columns: pl.Series, what: str) -> Ids:
-        """Return the different ids of some columns, in the order in which they come first."""
+        """Return the different ids of some columns, in the order in which they come first.
+
+        Args:
+            what: what they are called in errors.
+        """
         return cls.numbered(*columns, what=what)[0]
 
     @classmethod
@@ -63,7 +67,12 @@ class Ids:
         return len(self.values)
 
     def rows(self, given: Any, what: str = "ids") -> NDArray[np.int32]:
-        """Return the row number of each id, -1 for those that are not known."""
+        """Return the row number of each id, -1 for those that are not known.
+
+        Args:
+            given: ids.
+            what: what they are called in errors.
+        """
         if self.objects is not None:
             numbers = [self.objects.get(_hashable(value, what), -1) for value in self._several(given)]
             column = pl.Series("id", numbers, dtype=pl.Int64)
@@ -114,7 +123,12 @@ class Ids:
         return rows
 
     def known_rows(self, given: Any, what: str) -> NDArray[np.int32]:
-        """Return the row numbers of ids that must be known."""
+        """Return the row numbers of ids that must be known.
+
+        Args:
+            given: ids.
+            what: what they are called in errors.
+        """
         rows = self.rows(given, what)
         if (rows < 0).any():
             listed = list(self._several(given))
@@ -123,7 +137,11 @@ class Ids:
         return rows
 
     def at(self, rows: Any) -> list[Any]:
-        """Return the ids of row numbers; None for -1."""
+        """Return the ids of row numbers; None for -1.
+
+        Args:
+            rows: row numbers.
+        """
         flat = np.asarray(rows).ravel()
         found = self.values.gather(np.maximum(flat, 0)).to_list()
         if self.objects is not None:
@@ -132,7 +150,12 @@ class Ids:
         return [value if row >= 0 else None for value, row in zip(found, flat, strict=True)]
 
     def column(self, rows: Any, name: str = "id") -> pl.Series:
-        """Return the ids of row numbers as a column, objects as text."""
+        """Return the ids of row numbers as a column, objects as text.
+
+        Args:
+            rows: row numbers.
+            name: the name of the column.
+        """
         if self.objects is not None:
             return pl.Series(name, [None if value is None else str(value) for value in self.at(rows)], pl.String)
         return gather(self.values, np.asarray(rows).ravel()).alias(name)

@@ -28,6 +28,10 @@ def load_movielens(folder: str | os.PathLike[str], *, history: bool = False) -> 
     """Read a MovieLens folder: 100K (u.data), 1M and 10M (ratings.dat), or 20M, 25M and latest (ratings.csv).
 
     Movies have their genres as features; users of 100K and 1M their gender, age and occupation.
+
+    Args:
+        folder: the folder.
+        history: whether to add history features, as for ``Dataset.of``.
     """
     where = Path(folder)
     users: pl.DataFrame | None = None
@@ -91,6 +95,9 @@ def read_libsvm(
     """Read a file of libsvm or libFM, "y index:value ..." in each line: a matrix with a row for each line, and y.
 
     Indices count from 0, as libFM's do; ``features`` is the number of columns, by default the largest index and one.
+
+    Args:
+        path: the file.
     """
     y, rows, columns, values = [], [], [], []
     for number, line in _lines(path):
@@ -118,10 +125,15 @@ class SVDFeature:
     """The pairs of an SVDFeature file: a row of features of either side for each different instance."""
 
     X: sp.csr_array
+    """The queries' features."""
     Z: sp.csr_array
+    """The targets' features."""
     query: NDArray[np.int32]
+    """The row of each pair's query."""
     target: NDArray[np.int32]
+    """The row of each pair's target."""
     y: NDArray[np.float64]
+    """The y of each pair."""
 
 
 def read_svdfeature(path: str | os.PathLike[str]) -> SVDFeature:
@@ -129,6 +141,9 @@ def read_svdfeature(path: str | os.PathLike[str]) -> SVDFeature:
 
     Lines with the same user (or item) features are one query (or target). Global features, which belong to neither, are
     refused: give them to a side.
+
+    Args:
+        path: the file.
     """
     sides: tuple[dict[str, int], dict[str, int]] = ({}, {})
     ratings: list[float] = []

@@ -18,7 +18,11 @@ Source = Any
 
 
 def read_table(source: Source, name: str = "table") -> pl.DataFrame:
-    """Return a table as a polars frame; ``name`` is what errors call it."""
+    """Return a table as a polars frame; ``name`` is what errors call it.
+
+    Args:
+        source: a path (CSV, TSV, Parquet, Arrow), a polars or pandas frame, an Arrow table, or a mapping of columns.
+    """
     if isinstance(source, str | os.PathLike):
         frame = _read_file(Path(source))
         name = str(source)

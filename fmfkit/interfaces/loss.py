@@ -45,7 +45,12 @@ class Loss(ABC):
 
     @abstractmethod
     def gradient(self, score: Reals, y: Reals) -> Reals:
-        """Return g, the derivative of ``value`` by the score, for each pair."""
+        """Return g, the derivative of ``value`` by the score, for each pair.
+
+        Args:
+            score: the scores.
+            y: the y of the same pairs.
+        """
 
     @abstractmethod
     def curvature(self, score: Reals, y: Reals) -> float | Reals:
@@ -54,16 +59,31 @@ class Loss(ABC):
         loss(s + t, y) <= loss(s, y) + g t + h / 2 t².
 
         That is what makes the objective of every coordinate descent solver never rise.
+
+        Args:
+            score: the scores.
+            y: the y of the same pairs.
         """
 
     def learnt(self, score: Reals | None, y: Reals, weight: Reals | None) -> Loss:
         """Return the loss with parameters of its own that suit the scores of all pairs no worse: called between rounds
-        where ``learns``. Without scores a problem is being built: it may find out what y there are."""
+        where ``learns``. Without scores a problem is being built: it may find out what y there are.
+
+        Args:
+            score: the scores.
+            y: the y of the same pairs.
+            weight: their weights, if there are any.
+        """
         return self
 
     def drawn(self, score: Reals, y: Reals, rng: np.random.Generator) -> Loss:
         """Return the loss with parameters of its own drawn from their posterior, given the scores of all pairs, or by a
         step that leaves it as it is: called between the rounds of a sampler where it both ``learns`` and ``augments``.
+
+        Args:
+            score: the scores.
+            y: the y of the same pairs.
+            rng: what to draw from.
         """
         return self.learnt(score, y, None)
 
@@ -85,7 +105,12 @@ class Loss(ABC):
         """Raise ValueError, saying what is allowed and what was found, if the loss is not defined for some y."""
 
     def offset(self, y: Reals, weight: Reals | None) -> float:
-        """Return the constant that a problem adds to every score unless it is given another."""
+        """Return the constant that a problem adds to every score unless it is given another.
+
+        Args:
+            y: the y of all pairs.
+            weight: their weights, if there are any.
+        """
         return 0.0
 
 

@@ -41,7 +41,11 @@ class Partition:
 
     @classmethod
     def from_sets(cls, sets: Sequence[Any]) -> Partition:
-        """Build a partition from a list of arrays of feature numbers."""
+        """Build a partition from a list of arrays of feature numbers.
+
+        Args:
+            sets: arrays of features, each feature in one of them.
+        """
         arrays = [_int32(s).ravel() for s in sets]
         order = np.concatenate(arrays) if arrays else np.zeros(0, np.int32)
         return cls(order, np.concatenate([[0], np.cumsum([len(a) for a in arrays], dtype=np.int64)]))

@@ -45,7 +45,12 @@ class Solver(ABC):
         return ()
 
     def workspace_bytes(self, problem: Problem, threads: int) -> int | None:
-        """Return the bytes that rounds need beside the problem and the parameters; None where it cannot tell."""
+        """Return the bytes that rounds need beside the problem and the parameters; None where it cannot tell.
+
+        Args:
+            problem: what would be trained.
+            threads: how many.
+        """
         return None
 
     @abstractmethod
@@ -58,6 +63,11 @@ class Solver(ABC):
 
         ``workspace`` is what ``prepare`` returned, and nobody else has changed the state since. ``state.round`` is the
         number of rounds done before this one; randomness comes from ``state.rng(...)`` only.
+
+        Args:
+            problem: what is trained.
+            state: where the training stands; P and Q are changed in place.
+            workspace: what ``prepare`` returned.
         """
 
 

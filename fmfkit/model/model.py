@@ -44,6 +44,7 @@ class Model:
     rank: int
     offset: float
     loss: Loss
+    """What it was trained with; its link makes predictions of scores."""
     history: tuple[RoundRecord, ...]
     """One record per round; the first is the starting point, round 0."""
     stopped: str | None

@@ -47,9 +47,9 @@ def find(group: str = GROUP) -> list[Found]:
 def limited(seconds: float) -> Iterator[None]:
     """Raise a TimeoutError in what takes longer: again and again, should it be caught there.
 
-    Signals interrupt the main thread only: in others there is no limit.
+    Signals interrupt the main thread only: in others there is no limit, nor where the system has no such signal.
     """
-    if threading.current_thread() is not threading.main_thread():
+    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
         yield
         return
 

@@ -74,7 +74,9 @@ class Penalties:
     P: Penalty = attrs.field(factory=Penalty, converter=_penalty)
     Q: Penalty = attrs.field(factory=Penalty, converter=_penalty)
     query_bias: Penalty = attrs.field(default=attrs.Factory(lambda self: self.P, takes_self=True), converter=_penalty)
+    """The penalty of the queries' bias; by default that of P."""
     target_bias: Penalty = attrs.field(default=attrs.Factory(lambda self: self.Q, takes_self=True), converter=_penalty)
+    """The penalty of the targets' bias; by default that of Q."""
 
     @classmethod
     def of(cls, given: Penalties | Penalty | Regularizer | str) -> Penalties:
@@ -147,16 +149,23 @@ class Objective:
     """The number of latent dimensions, biases not counted."""
     loss: Loss = attrs.field(factory=Square, converter=_loss)
     penalty: Penalties | LearntPenalty = attrs.field(factory=Penalties, converter=_penalties)
+    """The penalty of the parameters."""
     offset: float | None = None
     """Added to every score; None leaves it to the cells (their value), else to the loss (square: the mean of y)."""
     query_bias: bool = attrs.field(default=True, converter=bool)
     """Whether queries have a bias, learnt from their features like a latent dimension."""
     target_bias: bool = attrs.field(default=True, converter=bool)
+    """Whether targets have a bias."""
     cells: AllCells | None = attrs.field(default=None, validator=validators.optional(validators.instance_of(AllCells)))
     """What every cell of the matrix pays, observed or not."""
 
     def offset_for(self, y: Any, weight: Any) -> float:
-        """Return the offset for these pairs, in a precision that can hold it."""
+        """Return the offset for these pairs, in a precision that can hold it.
+
+        Args:
+            y: the y of all pairs.
+            weight: their weights, if there are any.
+        """
         value = self.offset
         if value is None:
             value = self.loss.offset(y, weight) if self.cells is None else self.cells.value

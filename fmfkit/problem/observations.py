@@ -33,7 +33,9 @@ class Observations:
     """Queries, targets, their features, and the y of some pairs. Build them with ``from_scipy`` or ``from_coo``."""
 
     by_query: Pairs
+    """The pairs by query."""
     by_target: Pairs
+    """The same pairs by target."""
     X: Features
     """The features of the queries."""
     Z: Features

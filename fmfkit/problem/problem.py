@@ -96,6 +96,10 @@ class Problem:
 
         ``X``, ``Z``, ``weight``, ``duplicates`` and ``dtype`` are as for ``Observations.from_scipy``; ``rank``,
         ``loss``, ``penalty``, ``offset``, ``query_bias``, ``target_bias`` and ``cells`` make the ``Objective``.
+
+        Args:
+            Y: a sparse matrix, queries × targets; every stored entry is an observation.
+            options: as for ``from_coo``.
         """
         objective, data = _parted(options)
         chosen = Objective(rank=rank, **objective)
@@ -128,6 +132,10 @@ class Problem:
         It takes ``rank``, ``loss``, ``penalty``, ``offset`` (None leaves it to the loss), ``query_bias``,
         ``target_bias``, ``cells``, and ``weight``: one per pair, in the order of ``problem.query.pairs``, or None.
         Everything is checked again; strengths, and the offset unless it was given, are made again.
+
+        Args:
+            changes: what is different: ``rank``, ``loss``, ``penalty``, ``offset``, ``query_bias``, ``target_bias``,
+                ``weight``.
         """
         given: dict[str, Any] = dict(changes)
         data = self._observations.with_weight(given.pop("weight")) if "weight" in given else self._observations

@@ -17,6 +17,9 @@ from fmfkit.data.ids import as_text, gather
 from fmfkit.data.sides import Attributes
 from fmfkit.data.tables import read_table, require
 from fmfkit.errors import DataError
+from fmfkit.interfaces import Loss
+from fmfkit.model.answers import Ranked
+from fmfkit.model.model import Model
 from fmfkit.recommend.attributes import Where, matching
 
 if TYPE_CHECKING:
@@ -85,6 +88,22 @@ def candidate_rows(
     if where:
         chosen &= matching(of.attributes, where)
     return np.flatnonzero(chosen).astype(np.int32)
+
+
+def best_of(model: Model, k: int, candidates: NDArray[np.int32] | None, **given: Any) -> Ranked:
+    """Return the best targets of some queries or embeddings, nothing where there are no candidates."""
+    if candidates is None or len(candidates):
+        return model.recommend(k=k, candidates=candidates, **given)
+    asked = given.get("queries", given.get("embeddings"))
+    count = model.X.rows if asked is None else len(asked)
+    return Ranked(np.zeros((count, 0), np.int32), np.zeros((count, 0), model.P.dtype))
+
+
+def check_scale(loss: Loss, range_of_y: tuple[float, float]) -> None:
+    """Refuse to clip scores that are no predictions."""
+    ends = np.asarray(range_of_y)
+    if not np.array_equal(loss.link(ends), ends):
+        raise ValueError(f"clip: scores of {loss!r} are not on the scale of y; predict(..., clip=True) is")
 
 
 def pairs_of_table(
@@ -162,7 +181,9 @@ __all__ = [
     "Unknown",
     "as_column",
     "bare",
+    "best_of",
     "candidate_rows",
+    "check_scale",
     "in_rows_of",
     "known_pairs",
     "parsed",

@@ -6,7 +6,7 @@ import functools
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import attrs
 import numpy as np
@@ -28,7 +28,9 @@ from fmfkit.recommend.asking import (
     Unknown,
     as_column,
     bare,
+    best_of,
     candidate_rows,
+    check_scale,
     in_rows_of,
     known_pairs,
     parsed,
@@ -44,6 +46,10 @@ from fmfkit.recommend.export import Form, export
 from fmfkit.recommend.new_targets import with_targets
 from fmfkit.recommend.parts import recommender_fields, recommender_section
 from fmfkit.recommend.settings import Settings
+
+if TYPE_CHECKING:
+    from fmfkit.data.report import Report
+    from fmfkit.report.page import Page
 
 
 @attrs.frozen(eq=False, repr=False, kw_only=True)
@@ -182,28 +188,23 @@ class Recommender:
             names, rows = names.filter(pl.Series(rows >= 0)), rows[rows >= 0]
         candidates = candidate_rows(self, targets, exclude, where, unknown)
         if pairs is None and (rows >= 0).all():
-            best = self._best(
-                k, candidates, queries=None if queries is None else rows, exclude=None if seen else self.seen
+            best = best_of(
+                self.model,
+                k,
+                candidates,
+                queries=None if queries is None else rows,
+                exclude=None if seen else self.seen,
             )
         else:
             best = self._best_with(pairs, k, rows, names, candidates, seen=seen)
         return self._answer(names, best, clip=clip)
-
-    def _best(self, k: int, candidates: NDArray[np.int32] | None, **given: Any) -> Ranked:
-        if candidates is None:
-            return self.model.recommend(k=k, **given)
-        if len(candidates):
-            return self.model.recommend(k=k, candidates=candidates, **given)
-        asked = given.get("queries", given.get("embeddings"))
-        count = self.model.X.rows if asked is None else len(asked)
-        return Ranked(np.zeros((count, 0), np.int32), np.zeros((count, 0), self.model.P.dtype))
 
     def _best_with(
         self, pairs: Any, k: int, rows: NDArray[np.int32], names: pl.Series, candidates: Any, *, seen: bool
     ) -> Ranked:
         """Return the best targets for queries some of which are not known, or have new pairs."""
         mine, known = newcomers.with_new_pairs(self, pairs, rows, names)
-        return self._best(k, candidates, embeddings=mine, exclude=None if seen else known.ones)
+        return best_of(self.model, k, candidates, embeddings=mine, exclude=None if seen else known.ones)
 
     def recommend_new(
         self,
@@ -235,7 +236,7 @@ class Recommender:
         """
         queries, mine, known = newcomers.new_queries(self, table, pairs, extra)
         candidates = candidate_rows(self, targets, exclude, where)
-        best = self._best(k, candidates, embeddings=mine, exclude=None if known is None else known.ones)
+        best = best_of(self.model, k, candidates, embeddings=mine, exclude=None if known is None else known.ones)
         return self._answer(queries, best, clip=clip)
 
     def embed_new(
@@ -264,16 +265,9 @@ class Recommender:
         """Return rankings, a row for each target; ``queries`` are what the rows of the ranking are called."""
         scores = best.scores.astype(np.float64)
         if clip:
-            self._check_same_scale()
+            check_scale(self.model.loss, self.range_of_y)
             scores = self.clipped(scores)
         return ranked_table(self.encoder.targets, ("query", queries), "target", best.targets, scores)
-
-    def _check_same_scale(self) -> None:
-        ends = np.asarray(self.range_of_y)
-        if not np.array_equal(self.model.loss.link(ends), ends):
-            raise ValueError(
-                f"clip: scores of {self.model.loss!r} are not on the scale of y; predict(..., clip=True) is"
-            )
 
     def similar(
         self, targets: Any = None, k: int = 10, *, queries: Any = None, unknown: Unknown = "error"
@@ -356,6 +350,15 @@ class Recommender:
         It needs matplotlib: ``python -m pip install fmfkit[plot]``.
         """
         return plotting.plot_rounds(self.model.history, self.validation, self.metric, ax)
+
+    def report(self, test: Dataset | None = None, *, data: Report | None = None) -> Page:
+        """Return a report as a page of HTML: ``recommender.report(test).save("report.html")``.
+
+        ``test`` has pairs that were held out; ``data`` is what was found in the training data, ``train.report()``.
+        """
+        from fmfkit.report.page import report
+
+        return report(self, test, data=data)
 
     def __repr__(self) -> str:
         """Return what it is in a few lines."""

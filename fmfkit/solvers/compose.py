@@ -210,6 +210,7 @@ class Sequence(Composed):
     """One solver after another: ``Sequence(Stage(SGD(), rounds=3), PL2M())``. When its last stage is over, so is it."""
 
     stages: tuple[Stage, ...]
+    """Those that follow each other."""
 
     def __init__(self, *stages: Solver | str) -> None:
         """Take stages; a bare solver is a stage without an end."""
@@ -253,6 +254,7 @@ class Alternate(Composed):
     """Solvers in turns, a round each: ``Alternate(PL2M(), SGD())``. Those that are over are passed over."""
 
     solvers: tuple[Solver, ...]
+    """Those that take turns."""
 
     def __init__(self, *solvers: Solver | str) -> None:
         """Take the solvers in the order of their turns."""

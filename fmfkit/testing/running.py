@@ -77,7 +77,11 @@ class Results:
 
 
 def checks_for(component: Any) -> Iterator[Check]:
-    """Yield the checks of a component's interface; each raises ConformanceError, or Skipped, when called with it."""
+    """Yield the checks of a component's interface; each raises ConformanceError, or Skipped, when called with it.
+
+    Args:
+        component: what the checks are for.
+    """
     for function in CHECKS[interface_of(component)]:
         yield _Explained(function)
 
@@ -138,7 +142,12 @@ def of_plugin(name: str) -> list[Any]:
 
 
 def check(component: Any, *, only: Collection[str] | None = None) -> Results:
-    """Run all checks on a component, or only those that are named, and return their results; nothing is raised."""
+    """Run all checks on a component, or only those that are named, and return their results; nothing is raised.
+
+    Args:
+        component: what is checked.
+        only: the names of the checks to run; all by default.
+    """
     functions = list(checks_for(component))
     if only is not None:
         _known(only, functions, "only")
@@ -162,6 +171,9 @@ def parametrize_with_checks(components: Sequence[Any], *, expected_failures: Map
     """Return a decorator for a pytest test with the arguments ``component`` and ``check``.
 
     ``expected_failures`` maps names of checks to the reason why they fail; one that passes is an error.
+
+    Args:
+        components: the components to check.
     """
     import pytest
 

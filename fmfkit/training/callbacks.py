@@ -57,7 +57,9 @@ class Progress:
     """Prints a line per round; on a terminal, one line with a bar that is written over."""
 
     label: str = "fit"
+    """What is trained, in a word."""
     stream: TextIO = attrs.field(factory=lambda: sys.stderr)
+    """What is printed to; stderr by default."""
     _began: float = attrs.field(factory=time.monotonic, init=False)
     _first: int = attrs.field(default=0, init=False)
     """The round that it was at then."""
@@ -169,6 +171,7 @@ class KeepBest:
     larger: bool
     """Whether larger values are better."""
     name: str = "value"
+    """What the measure is called."""
     patience: int = 3
     values: list[float] = attrs.field(factory=list, init=False)
     """The value after each round, from the start on."""
@@ -212,7 +215,11 @@ class KeepBest:
         self._kept.check_against(event.problem)
 
     def restore(self, problem: Problem, model: Model) -> Model:
-        """Return the model of the best round, with what strengths and loss have learnt by the end."""
+        """Return the model of the best round, with what strengths and loss have learnt by the end.
+
+        Args:
+            problem: what was trained.
+        """
         if self._kept is None:
             raise ValueError("restore: no round was measured")
         kept = {name: getattr(self._kept, name) for name in ("P", "Q", "round", "turns", "spent", "record")}

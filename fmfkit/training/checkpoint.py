@@ -7,7 +7,6 @@ the order in which they begin: work that is the same begins the same ones.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import math
@@ -24,7 +23,7 @@ import numpy as np
 
 from fmfkit._kernels.library import build_info
 from fmfkit.errors import CheckpointError, ModelFileError
-from fmfkit.files import replacing
+from fmfkit.files import hold, replacing
 from fmfkit.model import file
 from fmfkit.model.model import Model
 from fmfkit.model.parts import record
@@ -131,7 +130,11 @@ class Checkpoint:
         self._asked = True
 
     def belongs_to(self, work: Mapping[str, str]) -> None:
-        """Note what the fits that follow belong to, by name; refuse to go on with what belongs to something else."""
+        """Note what the fits that follow belong to, by name; refuse to go on with what belongs to something else.
+
+        Args:
+            work: what the work is, by name: data, settings.
+        """
         before = self._numbered()
         if before is None:
             self._note({"work": dict(work)})
@@ -139,7 +142,11 @@ class Checkpoint:
             self._refuse(before.get("work", {}), work)
 
     def trial(self, run: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        """Return what a trial found, which JSON can hold: from the journal, if it was over before, else by running."""
+        """Return what a trial found, which JSON can hold: from the journal, if it was over before, else by running.
+
+        Args:
+            run: makes the trial, and returns what is kept of it.
+        """
         self._check_not_stopped()
         before = self._numbered()
         if before is not None:
@@ -297,7 +304,7 @@ def _locked(folder: Path) -> int:
     """Return the folder's lock, held until it is closed or the process ends; refuse if another process holds it."""
     lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
     try:
-        fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        hold(lock)
     except (BlockingIOError, PermissionError):
         os.close(lock)
         raise CheckpointError(f"{folder}: another process works in it; wait for it, or give another folder") from None

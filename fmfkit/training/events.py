@@ -24,8 +24,11 @@ class RoundEvent:
     """What a callback sees at the start, after each round, and, in its method ``end``, at the end."""
 
     problem: Problem
+    """What is trained."""
     state: State
+    """Where the training stands."""
     record: RoundRecord
+    """What the round reports."""
     rounds: int
     """How many rounds the fit was asked for; ``record.round`` may start above 0 when it goes on from another."""
     last: int
@@ -33,6 +36,7 @@ class RoundEvent:
     moment: Moment
     """"start", before the first round; "round", after a round; or "end", when there will be no more."""
     stopped: str | None = None
+    """Why the fit ends, if it does."""
     measured: dict[str, float] = attrs.field(factory=dict)
     """What callbacks measured, by name: ``callbacks.Progress`` shows what those before it found."""
     embeddings: tuple[Reals, Reals] | None = attrs.field(default=None, repr=False)

@@ -13,10 +13,15 @@ class Quantiles:
     """The spread of a quantity over the features of both sides."""
 
     minimum: float
+    """The smallest value."""
     lower: float
+    """The lower quartile."""
     median: float
+    """The median."""
     upper: float
+    """The upper quartile."""
     maximum: float
+    """The largest value."""
 
     @classmethod
     def of(cls, values: Reals) -> Quantiles | None:
@@ -47,6 +52,7 @@ class RoundRecord:
     """One line of a fit's history. Round 0 is the starting point."""
 
     round: int
+    """The number of the round; 0 is the start."""
     loss: float
     """The weighted loss over all pairs."""
     cells: float = 0.0
@@ -60,7 +66,9 @@ class RoundRecord:
     stage: str | None = None
     """Which stage of a composed solver had the round: its name, with those of stages within it after slashes."""
     eta: Quantiles | None = None
+    """See ``RoundReport``."""
     sigma: float | None = None
+    """See ``RoundReport``."""
     nonzero: float
     """The share of parameters that are not zero."""
 

@@ -78,8 +78,11 @@ class State:
     P: Reals
     Q: Reals
     seed: int
+    """Of all draws."""
     threads: int = 1
+    """How many."""
     round: int = 0
+    """The rounds that are over."""
     record: RoundRecord | None = None
     """The record of the last round."""
     strengths: Strengths | None = None
@@ -104,7 +107,14 @@ class State:
     @classmethod
     def initial(cls, problem: Problem, *, seed: int, threads: int = 1, scale: float | None = None) -> State:
         """Draw the factors from N(0, scale²); biases start at zero. None is 0.05, or what strengths that are learnt
-        begin with."""
+        begin with.
+
+        Args:
+            problem: what is trained.
+            seed: of all draws.
+            threads: how many; as for ``fit``.
+            scale: how large the first parameters are.
+        """
         rng = np.random.default_rng([seed, 0])
 
         def draw(features: Features, bias: bool) -> Reals:
@@ -155,7 +165,11 @@ class State:
                     )
 
     def copy_for(self, problem: Problem, **changes: Any) -> State:
-        """Return a copy in the precision of ``problem``, C-ordered, that shares no memory with this one."""
+        """Return a copy in the precision of ``problem``, C-ordered, that shares no memory with this one.
+
+        Args:
+            changes: what is different.
+        """
         P, Q = (np.array(W, dtype=problem.dtype, order="C", copy=True) for W in (self.P, self.Q))
         arrays = {name: np.array(array) for name, array in self.arrays.items()}
         return attrs.evolve(self, P=P, Q=Q, turns=dict(self.turns), spent=dict(self.spent), arrays=arrays, **changes)

@@ -26,18 +26,8 @@ def test_the_version_is_told_without_importing_numpy():
 
 
 COMMANDS = [
-    "demo",
-    "evaluate",
-    "explain",
-    "export",
-    "fit",
-    "info",
-    "inspect",
-    "new-plugin",
-    "plugins",
-    "predict",
-    "recommend",
-    "similar",
+    *("compare", "demo", "evaluate", "explain", "explore", "export", "fit", "info", "inspect", "new-plugin", "plugins"),
+    *("predict", "recommend", "similar"),
 ]
 
 

@@ -68,20 +68,39 @@ class Block(ABC):
 
     @abstractmethod
     def learn(self, given: Instances) -> Learnt:
-        """Look at the instances of the training data."""
+        """Look at the instances of the training data.
+
+        Args:
+            given: the instances to learn from.
+        """
 
     @abstractmethod
     def encode(self, learnt: Learnt, given: Instances) -> sp.csr_array:
-        """Return the features of instances, before they are normalised."""
+        """Return the features of instances, before they are normalised.
+
+        Args:
+            learnt: what ``learn`` returned.
+            given: the instances to encode.
+        """
 
     def learn_more(self, before: Learnt, given: Instances) -> Learnt:
-        """Look at further instances: features that were known keep their columns, new ones come after them."""
+        """Look at further instances: features that were known keep their columns, new ones come after them.
+
+        Args:
+            before: what was learnt before.
+            given: further instances.
+        """
         now = self.learn(given)
         new = set(now.features) - set(before.features)
         return Learnt(now.block, (*before.features, *(name for name in now.features if name in new)), before.state)
 
     def restored(self, features: tuple[str, ...], state: Mapping[str, Any]) -> Learnt:
-        """Return what was learnt, as a file says; a ValueError refuses what ``learn`` could not have returned."""
+        """Return what was learnt, as a file says; a ValueError refuses what ``learn`` could not have returned.
+
+        Args:
+            features: the names of the features.
+            state: what else was learnt, as JSON has it.
+        """
         return Learnt(self, features, state)
 
 

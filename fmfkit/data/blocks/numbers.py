@@ -24,6 +24,7 @@ class Numeric(OfOneColumn, Block):
 
     kind: ClassVar[str] = "numeric"
     column: str = attrs.field(validator=validators.instance_of(str))
+    """The column."""
     bins: int = attrs.field(default=0, validator=[validators.instance_of(int), validators.ge(0)])
 
     def learn(self, given: Instances) -> Learnt:

@@ -69,6 +69,7 @@ class Categorical(OfOneColumn, TokenBlock):
 
     kind: ClassVar[str] = "categorical"
     column: str = attrs.field(validator=validators.instance_of(str))
+    """The column."""
 
     def tokens(self, given: Instances) -> pl.DataFrame:
         """Return the values."""
@@ -117,6 +118,7 @@ class Taxonomy(TokenBlock):
     levels: tuple[str, ...] = attrs.field(
         converter=tuple, validator=[validators.min_len(1), validators.deep_iterable(validators.instance_of(str))]
     )
+    """The columns, the narrowest first."""
 
     @property
     def title(self) -> str:
