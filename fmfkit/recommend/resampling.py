@@ -213,8 +213,16 @@ def compare_models(
 ) -> dict[str, Paired]:
     """Compare two models on the same held-out pairs, by metrics: which is better, and whether that may be chance.
 
-    Queries are drawn again and again, the same for both models: what makes some queries hard for both cancels out. The
-    arguments are those of ``estimate``. ``data`` must hold ids that both know.
+    Queries are drawn again and again, the same for both models: what makes some queries hard for both cancels out.
+
+    Args:
+        first: a model.
+        second: another one, with other settings or features, or trained on other pairs.
+        data: pairs that neither was trained on, of ids that both know.
+        metric: as for ``Recommender.evaluate``; by default what suits both.
+        level: how often intervals hold the value that all queries of this kind would give.
+        resamples: how often queries are drawn.
+        seed: of the draws.
     """
     on, wanted = _asked([first, second], data, metric, level, resamples)
     if not np.array_equal(on[0].y, on[1].y):

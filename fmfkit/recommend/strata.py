@@ -103,8 +103,16 @@ def by_strata(
 ) -> list[Stratum]:
     """Return metrics of a model on held-out pairs by how often their query, or their target, occurs in training.
 
-    The rarest come first. Of rankings by targets, those of a stratum alone count as relevant. The arguments are those
-    of ``fmfkit.estimate``. A metric that cannot be measured on a stratum is left out there.
+    The rarest come first. Of rankings by targets, those of a stratum alone count as relevant. A metric that cannot be
+    measured on a stratum is left out there.
+
+    Args:
+        trained: the model.
+        data: pairs that it was not trained on.
+        metric: as for ``Recommender.evaluate``.
+        level: how often an interval holds the value that all queries of this kind would give.
+        resamples: how often queries are drawn.
+        seed: of the draws.
     """
     on = judged_by(trained, data)
     wanted = measurable(on, metric, positives=trained.positives)
