@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Unpack
 
 import attrs
@@ -214,20 +213,27 @@ class Problem:
             made = [learnt_part(penalty, self._strengths, name, features, some) for some in columns[: 1 + has_bias]]
             return made[0], made[1] if has_bias else None
         chosen = (penalty.P, penalty.query_bias) if query else (penalty.Q, penalty.target_bias)
-        often = self._frequencies(name, self._cells)
+        often = self._frequencies(name)
         factors, bias = (part_of(one, features, often, some) for one, some in zip(chosen, columns, strict=True))
         return factors, bias
 
-    def _frequencies(self, name: SideName, cells: Mapping[SideName, Reals]) -> Frequencies:
+    def mean_total(self, name: SideName) -> float:
+        """Return what the pairs and the cells of an instance of a side weigh, on average over those that have pairs."""
+        pairs = self._observations.by_query if name == "query" else self._observations.by_target
+        total = float(pairs.totals.sum())
+        if (all_cells := self._objective.cells) is not None:
+            total += all_cells.weight * float(np.prod([side.sum(dtype=np.float64) for side in self._cells.values()]))
+        return total / max(int(np.count_nonzero(np.diff(pairs.ptr))), 1)
+
+    def _frequencies(self, name: SideName) -> Frequencies:
         """Return how often features are observed; a cell counts as an observation of its weight."""
         data, query = self._observations, name == "query"
-        pairs, features = (data.by_query, data.X) if query else (data.by_target, data.Z)
-        often, total = data.observed(name), float(pairs.totals.sum())
+        features = data.X if query else data.Z
+        often = data.observed(name)
         if (all_cells := self._objective.cells) is not None:
-            other = cells["target" if query else "query"].sum(dtype=np.float64)
-            each = all_cells.weight * other * cells[name].astype(np.float64)
-            often, total = often + observed(features, each), total + float(each.sum())
-        return Frequencies(often, total / max(int(np.count_nonzero(np.diff(pairs.ptr))), 1))
+            other = self._cells["target" if query else "query"].sum(dtype=np.float64)
+            often = often + observed(features, all_cells.weight * other * self._cells[name].astype(np.float64))
+        return Frequencies(often, self.mean_total(name))
 
     @property
     def observations(self) -> Observations:
