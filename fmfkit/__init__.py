@@ -17,6 +17,9 @@ _HOMES = {
     "fmfkit.recommend.recommender": ("Recommender",),
     "fmfkit.recommend.recipe": ("Recipe",),
     "fmfkit.recommend.evaluation": ("Metric",),
+    "fmfkit.recommend.resampling": ("compare_models", "estimate"),
+    "fmfkit.recommend.strata": ("by_strata",),
+    "fmfkit.recommend.folds": ("cross_validate",),
     "fmfkit.recommend.loading": ("load_data",),
     "fmfkit.data": ("Dataset",),
     "fmfkit.problem": (
@@ -104,10 +107,14 @@ if TYPE_CHECKING:
     from fmfkit.recommend import evaluation as evaluation
     from fmfkit.recommend.evaluation import Metric as Metric
     from fmfkit.recommend.fmf import FMF as FMF
+    from fmfkit.recommend.folds import cross_validate as cross_validate
     from fmfkit.recommend.loading import load_data as load_data
     from fmfkit.recommend.recipe import Recipe as Recipe
     from fmfkit.recommend.recommender import Recommender as Recommender
+    from fmfkit.recommend.resampling import compare_models as compare_models
+    from fmfkit.recommend.resampling import estimate as estimate
     from fmfkit.recommend.settings import Settings as Settings
+    from fmfkit.recommend.strata import by_strata as by_strata
     from fmfkit.training import callbacks as callbacks
     from fmfkit.training.events import RoundEvent as RoundEvent
     from fmfkit.training.loop import fit as fit

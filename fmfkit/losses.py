@@ -55,10 +55,15 @@ class Logistic(Loss):
         return self.link(score) - y
 
     def curvature(self, score: Reals, y: Reals) -> Reals:
-        """Return (σ(s) - 1/2) / s, never above 1/4: the tightest bound at s (Jaakkola and Jordan)."""
+        """Return (σ(s) - 1/2) / s, never above 1/4: the tightest bound at s (Jaakkola and Jordan).
+
+        It is never below 1e-9, so that what weights and features make of it does not vanish in single precision.
+        """
         near = np.abs(score) < 0.01
-        safe = np.where(near, score.dtype.type(1), score)
-        return np.where(near, 0.25 - np.square(score) / 48, np.tanh(safe / 2) / (2 * safe)).astype(score.dtype)
+        far = np.where(near, score.dtype.type(1), score)
+        tight = np.maximum(np.tanh(far / 2) / (2 * far), 1e-9)
+        with np.errstate(over="ignore"):
+            return np.where(near, 0.25 - np.square(score) / 48, tight).astype(score.dtype)
 
     def link(self, score: Reals) -> Reals:
         """σ(s), the probability of a match."""

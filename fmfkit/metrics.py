@@ -1,7 +1,8 @@
 """How good scores and rankings are.
 
 Of scores: ``rmse``, ``mae``, ``log_loss``, ``auc``. Of rankings: a ``Ranking`` holds, for each query, which of its
-ranked targets are relevant, and how many are in all. All of it works on whole arrays.
+ranked targets are relevant, and how many are in all. Of what is ranked, whether it is relevant or not: ``coverage``,
+``gini``, ``novelty``. All of it works on whole arrays.
 """
 
 from __future__ import annotations
@@ -110,6 +111,14 @@ class Ranking:
         hits = np.isin(asked, keys) & (places >= 0)
         return cls(hits, np.diff(table.indptr).astype(np.int64))
 
+    def first(self, k: int) -> Ranking:
+        """Return the first ``k`` ranks."""
+        return Ranking(self._first(k), self.relevant)
+
+    def some(self, queries: NDArray[np.int64]) -> Ranking:
+        """Return some of the queries, by their places, which may occur several times."""
+        return Ranking(self.hits[queries], self.relevant[queries])
+
     def _mean(self, values: Floats) -> float:
         counted = self.relevant > 0
         if not counted.any():
@@ -151,6 +160,39 @@ class Ranking:
         return self._mean(1 / first)
 
 
+def coverage(ranked: ArrayLike, targets: int) -> float:
+    """Return the share of all targets that are ranked for somebody; ``ranked`` is as for ``Ranking.of``."""
+    return float(np.count_nonzero(_often(ranked, targets)) / targets)
+
+
+def gini(ranked: ArrayLike, targets: int) -> float:
+    """Return how unequally often targets are ranked: 0 if all are as often, nearly 1 if the same few always are."""
+    often = np.sort(_often(ranked, targets)).astype(np.float64)
+    place = np.arange(1, targets + 1)
+    return float(((2 * place - targets - 1) * often).sum() / (targets * often.sum()))
+
+
+def novelty(ranked: ArrayLike, known: ArrayLike, queries: int) -> float:
+    """Return the mean of −log2 (1 + n) / (1 + queries) over ranked targets that n queries know: rare ones are more.
+
+    ``known`` has n for each target.
+    """
+    often = _often(ranked, len(np.asarray(known)))
+    surprise = np.log2(1 + queries) - np.log2(1 + np.asarray(known, np.float64))
+    return float(np.average(surprise, weights=often))
+
+
+def _often(ranked: ArrayLike, targets: int) -> NDArray[np.int64]:
+    """Return how often each target is ranked."""
+    places = np.asarray(ranked).ravel()
+    if places.size and (places.min() < -1 or places.max() >= targets):
+        raise ValueError(f"ranked: expected targets from 0 to {targets - 1}, or -1, got {places.max()}")
+    often = np.bincount(places[places >= 0], minlength=targets)
+    if not often.any():
+        raise ValueError("ranked: no target is ranked for any query")
+    return often
+
+
 def _aligned(y: ArrayLike, other: ArrayLike, weight: ArrayLike | None) -> tuple[Floats, Floats, Floats | None]:
     arrays = [np.asarray(a, dtype=np.float64) for a in (y, other)]
     w = None if weight is None else np.asarray(weight, dtype=np.float64)
@@ -167,4 +209,4 @@ def _aligned(y: ArrayLike, other: ArrayLike, weight: ArrayLike | None) -> tuple[
     return arrays[0], arrays[1], w
 
 
-__all__ = ["Ranking", "auc", "log_loss", "mae", "rmse"]
+__all__ = ["Ranking", "auc", "coverage", "gini", "log_loss", "mae", "novelty", "rmse"]

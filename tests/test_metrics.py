@@ -99,3 +99,31 @@ def test_metrics_of_scores_by_hand():
 def test_senseless_input_is_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_coverage_gini_and_novelty_by_hand():
+    ranked = [[0, 1], [0, 2], [0, -1]]
+    assert metrics.coverage(ranked, 4) == 3 / 4
+    assert metrics.novelty(ranked, [7, 3, 0, 9], 7) == pytest.approx((3 * 0 + 1 + 3) / 5)  # in bits
+    # often 0, 1, 1, 3: the mean difference of two of them over twice their mean
+    often = np.array([0, 1, 1, 3])
+    assert metrics.gini(ranked, 4) == pytest.approx(np.abs(np.subtract.outer(often, often)).mean() / 2 / often.mean())
+
+
+@given(targets=st.integers(1, 30), k=st.integers(1, 5))
+def test_gini_is_0_where_all_are_ranked_as_often_and_largest_where_one_is(targets, k):
+    assert metrics.gini(np.arange(targets * k)[:, None] % targets, targets) == pytest.approx(0)
+    assert metrics.gini(np.zeros((k, 1), int), targets) == pytest.approx(1 - 1 / targets)
+
+
+def test_what_is_no_target_is_refused():
+    with pytest.raises(ValueError, match="expected targets from 0 to 2, or -1, got 3"):
+        metrics.coverage([[3]], 3)
+    with pytest.raises(ValueError, match="no target is ranked for any query"):
+        metrics.gini([[-1]], 3)
+
+
+def test_a_ranking_is_cut_and_some_queries_are_taken_several_times():
+    ranking = metrics.Ranking.of([[0, 1], [1, 0]], sp.csr_array(np.array([[0, 1.0], [0, 1]])))
+    assert ranking.first(1).recall(1) == 0.5
+    assert ranking.some(np.array([1, 1, 0])).recall(1) == pytest.approx(2 / 3)

@@ -28,12 +28,13 @@ static inline vec exp_lanes(vec x) {
 
 static inline vec sigmoid_lanes(vec s) { return (REAL)1.0 / ((REAL)1.0 + exp_lanes(-s)); }
 
-/* (sigma(s) - 1/2) / s majorises for every step from s (Jaakkola and Jordan). */
+/* (sigma(s) - 1/2) / s majorises for every step from s (Jaakkola and Jordan); a larger one does, too. */
 static inline vec logistic_curvature(vec s, vec sigma) {
     const vec ones = (REAL)1.0 - (vec){0}, size = pick(s < 0, -s, s);
     const vec near = (REAL)0.25 - s * s * (REAL)(1.0 / 48.0);
     const ivec small = size < (REAL)FMFKIT_LOGISTIC_NEAR;
-    return pick(small, near, (sigma - (REAL)0.5) / pick(small, ones, s));
+    const vec found = pick(small, near, (sigma - (REAL)0.5) / pick(small, ones, s)), least = ones * (REAL)FMFKIT_LOGISTIC_LEAST;
+    return pick(found < least, least, found);
 }
 
 static inline const fmfkit_loss *table_of(const fmf_loss *loss) { return loss->native; }

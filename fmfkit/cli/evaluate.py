@@ -6,8 +6,12 @@ import json
 
 import click
 
-from fmfkit.cli.common import existing, friendly, loader_option, metrics_line, pairs_of, readable
+from fmfkit.cli.common import existing, friendly, loader_option, metrics_line, pairs_of, plain_warnings, readable
+from fmfkit.recommend.baselines import Known, compare
+from fmfkit.recommend.evaluation import metric_of
 from fmfkit.recommend.recommender import Recommender
+from fmfkit.recommend.resampling import judged_by
+from fmfkit.recommend.strata import by_strata
 
 
 @click.command()
@@ -17,17 +21,30 @@ from fmfkit.recommend.recommender import Recommender
 @click.option(
     "--metric", "metrics", multiple=True, help="What to measure, such as rmse or ndcg@10; may be given again."
 )
+@click.option(
+    "--strata", is_flag=True, help="Also by how often queries, and targets, occur in training, with intervals."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @friendly
-def command(model: str, pairs: str, loader: str | None, metrics: tuple[str, ...], as_json: bool) -> None:
+def command(model: str, pairs: str, loader: str | None, metrics: tuple[str, ...], strata: bool, as_json: bool) -> None:
     """Measure MODEL on PAIRS, a file like the one it was trained on."""
     trained = Recommender.load(model)
     data = trained.pairs(pairs_of(pairs, loader))
-    values = trained.evaluate(data, list(metrics) or None)
+    with plain_warnings():
+        values = trained.evaluate(data, list(metrics) or None)
+    parts = by_strata(trained, data, list(values)) if strata else []
     if as_json:
-        click.echo(json.dumps(values))
+        told = [
+            {"side": part.side, "least": part.least, "most": part.most, "pairs": len(part)}
+            | {name: found.to_json() for name, found in part.metrics.items()}
+            for part in parts
+        ]
+        click.echo(json.dumps(values | ({"strata": told} if strata else {})))
         return
     click.echo(f"{len(data)} pairs: {metrics_line(values)}")
-    compared = trained.compare(data, next(iter(values)))
+    name, value = next(iter(values.items()))
+    compared = compare(metric_of(name), value, judged_by(trained, data), Known.of(trained.seen, trained.weight))
     if compared.baselines:
         click.echo(f"beside: {metrics_line(compared.baselines)}  ({compared.metric})")
+    for part in parts:
+        click.echo(str(part))

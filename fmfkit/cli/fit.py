@@ -14,6 +14,7 @@ from fmfkit.cli.config import DataConfig, FitConfig, read_config
 from fmfkit.cli.options import given_options, settings_options, spelled
 from fmfkit.cli.signals import Stopper, stop_after_round
 from fmfkit.cli.streams import echo, text
+from fmfkit.data.report import Report
 from fmfkit.data.roles import DUPLICATES
 from fmfkit.data.splits import SPLITS
 from fmfkit.files import destination
@@ -116,9 +117,14 @@ SHARE = click.FloatRange(0, 1, max_open=True)
     is_flag=True,
     help="Go on from the checkpoint in FOLDER, if there is one; data and settings must be the same.",
 )
+@click.option(
+    "--report",
+    type=click.Path(dir_okay=False),
+    help="Page of HTML to write, with charts; it needs --test to be of use.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON.")
 @friendly
-def command(pairs: str, start: str | None, resume: bool, as_json: bool, **options: Any) -> None:
+def command(pairs: str, start: str | None, resume: bool, report: str | None, as_json: bool, **options: Any) -> None:
     """Train a model on PAIRS, a CSV, TSV, Parquet or Arrow file with a query, a target and a rating in each row.
 
     Columns of the tables become features by what they look like. Ctrl-C, SIGTERM and SIGHUP stop after the round that
@@ -134,19 +140,29 @@ def command(pairs: str, start: str | None, resume: bool, as_json: bool, **option
     resolve_callbacks(config.recipe.callbacks)
     out = config.recipe.out
     destination(out)
+    if report is not None:
+        destination(report)
     checkpoint = _checkpoint(config, resume=resume)
     data = config.dataset()
-    outcome = None
+    outcome, found = None, None
+
+    def on_report(told: Report) -> None:
+        nonlocal found
+        found = told
+        echo(str(told), err=True)
+
     with stop_after_round(checkpoint) as stopper, plain_warnings(), suppress(KeyboardInterrupt):
         outcome = recipe.run(
             data,
             start=earlier,
             progress=True,
             callbacks=[stopper, *([] if checkpoint is None else [checkpoint]), *config.recipe.callbacks],
-            on_report=lambda report: echo(str(report), err=True),
+            on_report=on_report,
             on_tuned=lambda tuned: click.echo(_found(tuned, recipe.settings), err=True),
             on_trained=lambda trained: keep(trained, out),
         )
+        if report is not None:
+            outcome.recommender.report(outcome.test, data=found).save(report)
     if stopper.stopped is None and outcome is not None:
         _show(outcome, out, as_json)
         return

@@ -248,16 +248,16 @@ FMFKIT_INLINE double fmfkit_sigmoid_f64(double x) { return 1.0 / (1.0 + fmfkit_e
 FMFKIT_INLINE void fmfkit_times_f32(const float *A, const float *u, float *Au) { FMFKIT_TIMES(A, u, Au) }
 FMFKIT_INLINE void fmfkit_times_f64(const double *A, const double *u, double *Au) { FMFKIT_TIMES(A, u, Au) }
 
-/* (sigma - 1/2) / x for sigma = 1 / (1 + e^-x), the curvature of ln(1 + e^x) that majorises at x; near 0 by its series. */
+/* (sigma - 1/2) / x for sigma = 1 / (1 + e^-x), the curvature of ln(1 + e^x) that majorises at x; near 0 by its series, and far
+   from it no less than LEAST, so that what weights and features make of it does not vanish in single precision. */
 #define FMFKIT_LOGISTIC_NEAR 0.01
-FMFKIT_INLINE float fmfkit_logistic_curvature_f32(float x, float sigma) {
-    const int near = x < (float)FMFKIT_LOGISTIC_NEAR && x > -(float)FMFKIT_LOGISTIC_NEAR;
-    return near ? 0.25f - x * x * (1.0f / 48.0f) : (sigma - 0.5f) / (near ? 1.0f : x);
-}
-FMFKIT_INLINE double fmfkit_logistic_curvature_f64(double x, double sigma) {
-    const int near = x < FMFKIT_LOGISTIC_NEAR && x > -FMFKIT_LOGISTIC_NEAR;
-    return near ? 0.25 - x * x * (1.0 / 48.0) : (sigma - 0.5) / (near ? 1.0 : x);
-}
+#define FMFKIT_LOGISTIC_LEAST 1e-9
+#define FMFKIT_LOGISTIC_CURVATURE(REAL)                                                                        \
+    const int near = x < (REAL)FMFKIT_LOGISTIC_NEAR && x > -(REAL)FMFKIT_LOGISTIC_NEAR;                        \
+    const REAL found = near ? (REAL)0.25 - x * x * (REAL)(1.0 / 48.0) : (sigma - (REAL)0.5) / (near ? (REAL)1.0 : x); \
+    return found < (REAL)FMFKIT_LOGISTIC_LEAST ? (REAL)FMFKIT_LOGISTIC_LEAST : found;
+FMFKIT_INLINE float fmfkit_logistic_curvature_f32(float x, float sigma) { FMFKIT_LOGISTIC_CURVATURE(float) }
+FMFKIT_INLINE double fmfkit_logistic_curvature_f64(double x, double sigma) { FMFKIT_LOGISTIC_CURVATURE(double) }
 
 #ifdef __cplusplus
 }

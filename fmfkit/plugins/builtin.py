@@ -5,8 +5,10 @@ from __future__ import annotations
 from fmfkit.plugins.hookspecs import Spec, hookimpl
 
 COMMANDS = {
+    "compare": "Tell which of two models is better on the pairs of a file, and whether that may be chance.",
     "demo": "Train plain and feature-based factorization on generated data, and compare.",
     "evaluate": "Measure a model on the pairs of a file.",
+    "explore": "Look at a model in a browser: search, recommendations, why, similar ones, a map.",
     "fit": "Train a model on a file of pairs, with tables of attributes.",
     "info": "Show version, instruction sets, OpenMP and compiler.",
     "inspect": "Show what a model file holds.",
@@ -73,6 +75,9 @@ def fmfkit_metrics() -> list[Spec]:
         Spec("map", "fmfkit.recommend.evaluation:average_precision", "map@k: mean average precision"),
         Spec("ndcg", "fmfkit.recommend.evaluation:ndcg", "ndcg@k: gains discounted by the logarithm of the rank"),
         Spec("mrr", "fmfkit.recommend.evaluation:mrr", "mrr@k: 1 / rank of the first relevant target"),
+        Spec("coverage", "fmfkit.recommend.evaluation:coverage", "coverage@k: share of all targets that are ranked"),
+        Spec("gini", "fmfkit.recommend.evaluation:gini", "gini@k: how unequally often targets are ranked, 0 to 1"),
+        Spec("novelty", "fmfkit.recommend.evaluation:novelty", "novelty@k: how rare ranked targets are, in bits"),
     ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
@@ -48,6 +49,7 @@ class Judged:
     """Its row numbers are the model's."""
     seen: sp.csr_array | None
     """The training pairs, which rankings leave out."""
+    _ranked: tuple[NDArray[np.int32], metrics.Ranking] | None = attrs.field(default=None, init=False, repr=False)
 
     @property
     def y(self) -> NDArray[np.float64]:
@@ -64,16 +66,34 @@ class Judged:
         """What the loss predicts for the pairs."""
         return self.model.loss.link(self.score)
 
+    @functools.cached_property
+    def rows(self) -> NDArray[np.int32]:
+        """The queries that targets are ranked for: those that have a relevant pair, one with y above 0."""
+        return np.unique(self.data.query[self.data.y > 0])
+
+    def ranked(self, k: int) -> NDArray[np.int32]:
+        """Return the first ``k`` of all targets for each of ``rows``, without training pairs; -1 past the last."""
+        return self._deep(k)[0][:, :k]
+
     def ranking(self, k: int) -> metrics.Ranking:
-        """Rank all targets for each query that has a relevant one: a pair with y above 0.
+        """Return which of the first ``k`` targets are relevant.
 
         Args:
             k: how many targets of each query.
         """
-        relevant = self.data.only(self.data.y > 0).matrix
-        rows = np.flatnonzero(np.diff(relevant.indptr)).astype(np.int32)
-        ranked = self.model.recommend(rows, min(k, self.data.shape[1]), exclude=self.seen)
-        return metrics.Ranking.of(ranked.targets, relevant[rows])
+        return self._deep(k)[1].first(min(k, self.data.shape[1]))
+
+    def _deep(self, k: int) -> tuple[NDArray[np.int32], metrics.Ranking]:
+        """Return at least the first ``k`` targets, ranked once for all metrics, and which of them are relevant."""
+        if self._ranked is None or self._ranked[0].shape[1] < min(k, self.data.shape[1]):
+            ranked = self._rank(min(k, self.data.shape[1]))
+            relevant = self.data.only(self.data.y > 0).matrix[self.rows]
+            object.__setattr__(self, "_ranked", (ranked, metrics.Ranking.of(ranked, relevant)))
+        assert self._ranked is not None
+        return self._ranked
+
+    def _rank(self, k: int) -> NDArray[np.int32]:
+        return self.model.recommend(self.rows, k, exclude=self.seen).targets
 
 
 @attrs.frozen
@@ -88,6 +108,9 @@ class Metric:
     """Whether larger values are better."""
     ranks: bool = False
     """Whether it ranks all targets, so that it needs no negatives."""
+    averages: bool = True
+    """Whether it is made of means over pairs or queries, so that more of the same kind give the same value; only then
+    has it an interval."""
     refusal: Callable[[NDArray[np.float64]], str | None] = attrs.field(default=lambda y: None, eq=False, repr=False)
     """Why it cannot be measured on pairs with these y; None if it can."""
 
@@ -129,19 +152,21 @@ def auc() -> Metric:
 
 
 def of_ranking(name: str, function: Callable[[metrics.Ranking, int], float], k: int) -> Metric:
-    """Return a metric of the first ``k`` targets, ranked for each query.
+    """Return a metric of how relevant the first ``k`` targets are, ranked for each query.
 
     Args:
         name: what it is called, without the depth.
         function: takes a ``metrics.Ranking`` and k.
         k: the depth.
     """
+    return _of_lists(name, lambda on, k: function(on.ranking(k), min(k, on.data.shape[1])), k)
+
+
+def _of_lists(name: str, function: Callable[[Judged, int], float], k: int, **about: bool) -> Metric:
+    """Return a metric of the first ``k`` targets, relevant or not; larger is better unless ``about`` says not."""
     k = whole("k", k, least=1)
-
-    def measure(on: Judged) -> float:
-        return function(on.ranking(k), min(k, on.data.shape[1]))
-
-    return Metric(f"{name}@{k}", measure, larger=True, ranks=True, refusal=_nothing_relevant)
+    about = {"larger": True, "ranks": True, **about}
+    return Metric(f"{name}@{k}", lambda on: function(on, k), refusal=_nothing_relevant, **about)
 
 
 def precision(k: int) -> Metric:
@@ -167,6 +192,29 @@ def ndcg(k: int) -> Metric:
 def mrr(k: int) -> Metric:
     """Return the mean of 1 / rank of the first relevant target, 0 where it is not among the first k."""
     return of_ranking("mrr", lambda ranking, k: ranking.mrr(), k)
+
+
+def coverage(k: int) -> Metric:
+    """Return the share of all targets that are among the first k of some query."""
+    return _of_lists("coverage", lambda on, k: metrics.coverage(on.ranked(k), on.data.shape[1]), k, averages=False)
+
+
+def gini(k: int) -> Metric:
+    """Return how unequally often targets are among the first k: 0 if all are as often."""
+    about = {"larger": False, "averages": False}
+    return _of_lists("gini", lambda on, k: metrics.gini(on.ranked(k), on.data.shape[1]), k, **about)
+
+
+def novelty(k: int) -> Metric:
+    """Return how rare the first k targets are in the training pairs, in bits."""
+    return _of_lists("novelty", lambda on, k: metrics.novelty(on.ranked(k), _popularity(on), on.data.shape[0]), k)
+
+
+def _popularity(on: Judged) -> NDArray[np.int64]:
+    """Return in how many training pairs each target is."""
+    if on.seen is None:
+        raise ValueError("novelty: it needs the training pairs, to tell what is rare")
+    return np.bincount(on.seen.indices, minlength=on.data.shape[1])
 
 
 AnyMetric = str | Metric | Callable[..., float]
@@ -229,14 +277,36 @@ def evaluate(
         seen: the training pairs, a sparse matrix: they are not ranked.
         positives: whether it was trained on positives only.
     """
-    data = as_positives(data) if positives else data
-    suitable = suitable_metrics(model.loss, data.y, positives=positives)
-    wanted = suitable if chosen is None else [metric_of(metric) for metric in chosen]
-    for metric in wanted:
-        if (reason := metric.refusal(data.y)) is not None:
-            raise ValueError(f"{metric.name}: {reason}")
-    judged = Judged(model, data, seen)
+    judged = Judged(model, as_positives(data) if positives else data, seen)
+    wanted = measurable(judged, chosen, positives=positives)
+    warn_of_known_pairs(judged)
     return {metric.name: float(metric.measure(judged)) for metric in wanted}
+
+
+def measurable(on: Judged, chosen: AnyMetric | Sequence[AnyMetric] | None, *, positives: bool) -> list[Metric]:
+    """Return one metric or several, by default those that suit; refuse those that cannot be measured."""
+    if chosen is None:
+        wanted = suitable_metrics(on.model.loss, on.y, positives=positives)
+    else:
+        several = [chosen] if isinstance(chosen, str | Metric) or callable(chosen) else chosen
+        wanted = [metric_of(metric) for metric in several]
+    for metric in wanted:
+        if (reason := metric.refusal(on.y)) is not None:
+            raise ValueError(f"{metric.name}: {reason}")
+    return wanted
+
+
+def warn_of_known_pairs(on: Judged) -> None:
+    """Warn the caller's caller's caller of pairs that the model was trained on: it looks better on them than it is."""
+    if on.seen is None:
+        return
+    known = sp.csr_array((np.ones(on.seen.nnz, np.int8), on.seen.indices, on.seen.indptr), shape=on.seen.shape)
+    if count := int(np.count_nonzero(known[on.data.query, on.data.target])):
+        text = (
+            f"{count:,} of {len(on.data):,} pairs are among those that the model was trained on: it looks better on "
+            "them than it is; hold pairs out before training, such as by --test 0.1 or data.split_random()"
+        )
+        warnings.warn(text, UserWarning, stacklevel=4)
 
 
 __all__ = ["Judged", "Metric", "evaluate", "metric_of", "of_ranking", "suitable_metrics"]

@@ -6,7 +6,7 @@ import html
 import os
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 import numpy as np
@@ -32,6 +32,10 @@ from fmfkit.recommend.blocks import origin, restored_class
 from fmfkit.recommend.evaluation import AnyMetric, Judged, Metric, evaluate, metric_of
 from fmfkit.recommend.parts import check_encoder, columns_of, seen_pairs
 from fmfkit.recommend.settings import Settings
+
+if TYPE_CHECKING:
+    from fmfkit.data.report import Report
+    from fmfkit.report.page import Page
 
 
 @attrs.frozen(eq=False, repr=False, kw_only=True)
@@ -272,6 +276,15 @@ class Recommender:
         It needs matplotlib: ``python -m pip install fmfkit[plot]``.
         """
         return plotting.plot_rounds(self.model.history, self.validation, self.metric, ax)
+
+    def report(self, test: Dataset | None = None, *, data: Report | None = None) -> Page:
+        """Return a report as a page of HTML: ``recommender.report(test).save("report.html")``.
+
+        ``test`` has pairs that were held out; ``data`` is what was found in the training data, ``train.report()``.
+        """
+        from fmfkit.report.page import report
+
+        return report(self, test, data=data)
 
     def _facts(self) -> dict[str, str]:
         """Return what is shown of it."""

@@ -3,14 +3,14 @@
 import json
 import re
 
-from command import invoke, run
+from command import invoke, printed, run
 
 
 def test_a_model_is_measured_on_a_file(model):
-    measured = json.loads(invoke("evaluate", model, "ratings.csv", "--json", "--metric", "rmse"))
+    measured = json.loads(printed("evaluate", model, "ratings.csv", "--json", "--metric", "rmse"))
     assert list(measured) == ["rmse"]
     assert 0 < measured["rmse"] < 1
-    line = invoke("evaluate", model, "ratings.csv")
+    line = printed("evaluate", model, "ratings.csv")
     first, second = line.splitlines()
     assert re.fullmatch(rf"1200 pairs: rmse {measured['rmse']:.4f}, mae \d\.\d+", first)
     assert re.fullmatch(r"beside: biases alone \d\.\d+, the mean \d\.\d+  \(rmse\)", second)
@@ -21,6 +21,26 @@ def test_positives_only_are_measured_by_rankings(shop):
     assert re.search(
         r"^\d+ pairs: ndcg@10 \d\.\d+, recall@20 \d\.\d+$", invoke("evaluate", "model.fmf", "liked.csv"), re.M
     )
+
+
+def test_pairs_that_the_model_was_trained_on_are_warned_of_once(model):
+    result = run("evaluate", model, "ratings.csv")
+    assert re.findall(r"warning: (\d+) of 1,200 pairs are among those that the model was trained on", result.stderr)
+    assert result.output.count("was trained on") == 1
+
+
+def test_a_model_is_measured_from_cold_to_hot(model):
+    lines = printed("evaluate", model, "ratings.csv", "--strata", "--metric", "mae").splitlines()[2:]
+    who = r"(query|target) with (\d+|\d+ to \d+|none \(cold\)) training pairs"
+    pattern = who + r": (\d+) pairs, mae \d\.\d+ \([\d.]+ to [\d.]+\)"
+    found = [re.fullmatch(pattern, line) for line in lines]
+    assert all(found), lines
+    assert "target with none (cold)" in lines[4]  # a fifth of the books was held out
+    for side in ("query", "target"):
+        assert sum(int(one[3]) for one in found if one[1] == side) == 1200
+    told = json.loads(printed("evaluate", model, "ratings.csv", "--strata", "--metric", "mae", "--json"))
+    assert [part["pairs"] for part in told["strata"]] == [int(one[3]) for one in found]
+    assert told["strata"][0]["mae"]["low"] < told["strata"][0]["mae"]["value"] < told["strata"][0]["mae"]["high"]
 
 
 def test_unknown_ids_in_a_file_are_named(model, shop):

@@ -145,3 +145,15 @@ def test_a_fit_tells_how_good_it_is_beside_what_anybody_could_predict(shop):
 def test_a_fit_that_learns_nothing_says_so_and_what_to_try(shop):
     output = invoke("fit", "ratings.csv", "--l2", "1000", "--rounds", "3")
     assert output.splitlines()[-1].startswith("not clearly better than biases alone and the mean: leave out l2")
+
+
+def test_a_report_is_written_beside_the_model(shop):
+    options = ["--rank", "2", "--rounds", "3", "--test", "0.2", "--report", "report.html"]
+    invoke("fit", "ratings.csv", "--targets", "books.csv", *options)
+    page = (shop / "report.html").read_text()
+    assert "held-out pairs, rmse is" in page
+    assert "no features: target title (it is the label)" in page
+    result = run("fit", "ratings.csv", "--report", "nowhere/report.html", "--out", "other.fmf")
+    assert result.exit_code == 1
+    assert "nowhere/report.html: there is no folder to write it to" in result.output
+    assert not (shop / "other.fmf").exists()

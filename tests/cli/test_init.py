@@ -25,7 +25,10 @@ def test_the_version_is_told_without_importing_numpy():
     assert done.stdout.split() == ["fmfkit,", "version", fmfkit.__version__, "False"]
 
 
-COMMANDS = ["demo", "evaluate", "fit", "info", "inspect", "new-plugin", "plugins", "predict", "recommend"]
+COMMANDS = [
+    *("compare", "demo", "evaluate", "explore", "fit", "info", "inspect", "new-plugin", "plugins", "predict"),
+    "recommend",
+]
 
 
 def test_help_lists_the_commands_in_order():

@@ -25,7 +25,7 @@ def test_the_built_ins_register_through_the_hooks_of_everybody():
 
 
 OPTIONS = {
-    **{name: {"k": 3} for name in ("precision", "recall", "map", "ndcg", "mrr")},
+    **{name: {"k": 3} for name in ("precision", "recall", "map", "ndcg", "mrr", "coverage", "gini", "novelty")},
     "log": {"to": "log.jsonl"},
     "time_budget": {"seconds": 1},
 }

@@ -188,3 +188,46 @@ class Close(losses.Square):
 def test_a_metric_that_is_given_itself_is_compared_in_a_recipe(data):
     outcome = Recipe(settings=FMF(rank=2, rounds=2, l2=0.1), test=0.2, metrics=[WORST]).run(data)
     assert outcome.tested.metric == "worst"
+
+
+def test_pairs_that_the_model_was_trained_on_are_warned_of(data):
+    train, test = data.split_random(0.2)
+    zero = attrs.evolve(train, y=np.where(np.arange(len(train)) % 2, 0.0, train.y))  # a rating of 0 is a pair, too
+    trained = FMF(rank=1, l2=1.0, rounds=1).fit(zero)
+    trained.evaluate(test)  # warnings are errors here
+    with pytest.warns(
+        UserWarning, match=rf"^{len(train):,} of 3,000 pairs are among those that the model was trained on.*hold"
+    ) as w:
+        trained.evaluate(data)
+    assert w[0].filename == __file__
+    with pytest.warns(UserWarning, match=rf"{len(train):,} of {len(train):,} pairs"):
+        trained.compare(train)
+
+
+def test_what_is_ranked_first_is_measured(data, trained):
+    _, test = data.split_random(0.2)
+    rows = np.unique(trained.pairs(test).query)
+    ranked = trained.model.recommend(rows, 5, exclude=trained.seen).targets
+    known = np.bincount(trained.seen.indices, minlength=120)
+    told = trained.evaluate(test, ["coverage@5", "gini@5", "novelty@5"])
+    assert told["coverage@5"] == len(np.unique(ranked)) / 120
+    assert told["novelty@5"] == pytest.approx(np.mean(np.log2(81 / (1 + known[ranked]))))
+    assert 0 < told["gini@5"] < 1
+    assert [evaluation.metric_of(f"{name}@5").larger for name in ("coverage", "gini", "novelty")] == [True, False, True]
+
+
+def test_all_rankings_of_a_model_are_made_once(data, trained):
+    class Counting:
+        loss, asked = trained.model.loss, []
+
+        def recommend(self, queries, k, *, exclude):
+            self.asked.append(k)
+            return trained.model.recommend(queries, k, exclude=exclude)
+
+    on = evaluation.Judged(Counting(), trained.pairs(data.split_random(0.2)[1]), trained.seen)
+    deep, shallow = on.ranking(20), on.ranking(5)
+    assert Counting.asked == [20]
+    assert shallow.recall(5) == deep.recall(5) == trained.evaluate(on.data, "recall@5")["recall@5"]
+    np.testing.assert_array_equal(on.ranked(5), on.ranked(20)[:, :5])
+    on.ranking(500)  # no more than there are
+    assert Counting.asked == [20, 120]

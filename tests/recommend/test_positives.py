@@ -80,9 +80,10 @@ def test_ratings_can_be_taken_as_positives_with_a_warning_that_names_the_switch(
         y, trained = pairs_of(FRONT.replace(data="positives", l2=0.1), above, validate=0.2)
     assert (y == 1).all()
     assert trained.metric == "ndcg@10"
-    told = trained.evaluate(above, ["rmse", "ndcg@10"])
-    assert told == trained.evaluate(attrs.evolve(above, y=np.ones(len(above))), ["rmse", "ndcg@10"])
-    both = attrs.evolve(above, y=above.y - 3)  # what is at or below 0 did not happen
+    test = trained.pairs({"reader": ["r0", "r1", "r2"], "book": ["b111", "b112", "b113"], "rating": [1.0, 4.0, 5.0]})
+    told = trained.evaluate(test, ["rmse", "ndcg@10"])
+    assert told == trained.evaluate(attrs.evolve(test, y=np.ones(len(test))), ["rmse", "ndcg@10"])
+    both = attrs.evolve(test, y=test.y - 3)  # what is at or below 0 did not happen
     assert list(trained.evaluate(both)) == ["ndcg@10", "recall@20"]
     assert trained.evaluate(both, "auc") == trained.evaluate(attrs.evolve(both, y=(both.y > 0).astype(float)), "auc")
 
@@ -237,6 +238,9 @@ def test_a_start_refuses_another_decision(data, trained, positives, ranker, tmp_
 
 
 def test_a_start_of_a_recipe_decides_the_split(positives, ranker, data):
-    with pytest.warns(UserWarning, match="are all counted as positives"):
+    with (
+        pytest.warns(UserWarning, match="are all counted as positives"),
+        pytest.warns(UserWarning, match=r"of 600 pairs are among those that the model was trained on"),  # by the start
+    ):
         outcome = Recipe(settings=FMF(rounds=1), test=0.2).run(data.only(data.y > 0), start=ranker, progress=False)
     assert outcome.split == "per-query"

@@ -48,6 +48,7 @@ def test_the_command_line_has_the_settings_with_their_defaults():
         "checkpoint",
         "checkpoint_every",
         "resume",
+        "report",
         "start",
         "validate",
         "refit",

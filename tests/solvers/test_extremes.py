@@ -94,3 +94,24 @@ def test_numbers_that_are_too_large_are_refused_by_their_names(changed, told):
     y = changed.pop("y", [1.0, 2.0])
     with pytest.raises(ValueError, match=told):
         Problem.from_coo([0, 1], [0, 1], y, rank=2, **changed)
+
+
+@pytest.mark.parametrize("solver", DESCENT, ids=repr)
+def test_logistic_scores_and_weights_of_any_size_leave_a_curvature_that_is_no_zero(solver):
+    # where the tightest bound and the weights multiply to less than the least number, steps went anywhere
+    rng = np.random.default_rng(3)
+    i, j = np.divmod(rng.choice(9 * 18, 40, replace=False), 18)
+    shared = sp.csr_array(rng.normal(size=(9, 4)) * 1e11)
+    problem = Problem.from_coo(
+        i,
+        j,
+        rng.integers(0, 2, 40),
+        rank=9,
+        shape=(9, 18),
+        X={"once": shared, "again": shared, "id": sp.eye_array(9)},
+        weight=rng.choice([0.5, 1, 3], 40) * 1e-19,
+        loss="logistic",
+        penalty=Penalty(ElasticNet(l2=0)),
+        dtype="float32",
+    )
+    assert_never_rises(fit(problem, solver=solver, rounds=4, init=1e8), "float32")

@@ -129,12 +129,11 @@ def panel_own_step(regularizer: Regularizer, strength: Array, x: float, G: Array
     if net is not None:
         curvature, slope = x * x * A + np.diag(strength * net.l2), x * G + strength * net.l2 * w
         return np.asarray(np.linalg.lstsq(curvature, -slope)[0], np.float64)
-    step = np.zeros_like(G)
+    moved = w.copy()  # added up place by place, so that rounding does not lead out of a constraint
     for k in [*range(len(G)), *range(len(G))]:
-        x_k, y_k = x * G[k] + x * x * A[k] @ step, x * x * A[k, k]
-        place = (w + step)[k : k + 1]
-        step[k] += regularizer.T(np.array([x_k]), np.array([y_k]), place, strength[k : k + 1])[0]
-    return step
+        x_k, y_k = x * G[k] + x * x * A[k] @ (moved - w), x * x * A[k, k]
+        moved[k] += regularizer.T(np.array([x_k]), np.array([y_k]), moved[k : k + 1], strength[k : k + 1])[0]
+    return moved - w
 
 
 def _only_squares(regularizer: Regularizer) -> ElasticNet | None:

@@ -12,6 +12,7 @@ from fmfkit_losses._native import ffi, lib
 from scipy.special import erfcx, expit, log_ndtr, ndtr, ndtri_exp
 
 from fmfkit import Loss
+from fmfkit.losses import Logistic
 from fmfkit.native import NativeLoss
 from fmfkit.typing import Reals
 
@@ -117,10 +118,7 @@ class WeightedLogistic(Loss):
 
     def curvature(self, score: Reals, y: Reals) -> Reals:
         """(positive y + 1 - y) (sigma(s) - 1/2) / s, never above 1/4 of the first (Jaakkola and Jordan)."""
-        near = np.abs(score) < 0.01
-        safe = np.where(near, score.dtype.type(1), score)
-        tight = np.where(near, 0.25 - score * score / 48, np.tanh(safe / 2) / (2 * safe))
-        return np.asarray((self.positive * y + 1 - y) * tight)
+        return np.asarray((self.positive * y + 1 - y) * Logistic().curvature(score, y))
 
     def link(self, score: Reals) -> Reals:
         """sigma(s); with ``positive`` other than 1 no probability, but in the same order."""

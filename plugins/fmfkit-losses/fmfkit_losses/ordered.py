@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import erfcx, expit, log_ndtr, ndtr, ndtri_exp
 
 from fmfkit import Loss
+from fmfkit.losses import Logistic
 from fmfkit.native import NativeLoss
 from fmfkit.typing import Reals
 
@@ -219,7 +220,7 @@ class Ordinal(Ordered):
     def curvature(self, score: Reals, y: Reals) -> Reals:
         """Two logistic losses', each majorised as tightly as can be (Jaakkola and Jordan)."""
         a, b = self._around(score, y)
-        return np.asarray(_bound(a) + _bound(b), score.dtype)
+        return np.asarray(sum(Logistic().curvature(s, y) for s in (a, b)), score.dtype)
 
     @property
     def native(self) -> NativeLoss:
@@ -273,14 +274,6 @@ class OrderedProbit(Ordered):
         log = top + np.log(share + (1 - share) * np.exp(np.minimum(bottom - top, 0)))
         z = np.clip(ndtri_exp(log), low, high)
         return np.asarray(score + np.where(flip, -z, z), score.dtype)
-
-
-def _bound(s: Array) -> Array:
-    """(σ(s) - 1/2) / s, never above 1/4."""
-    near = np.abs(s) < 0.01
-    safe = np.where(near, 1, s)
-    close = 0.25 - np.square(np.where(near, s, 0)) / 48
-    return np.asarray(np.where(near, close, np.tanh(safe / 2) / (2 * safe)))
 
 
 __all__ = ["Ordered", "OrderedProbit", "Ordinal"]

@@ -1,0 +1,160 @@
+"""Folds and repeated splits: how good a recipe is, whatever part of the data is held out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtr, stdtrit
+
+from fmfkit.arguments import whole
+from fmfkit.data.dataset import Dataset, Halves
+from fmfkit.data.positives import recognise, usual_split
+from fmfkit.data.splits import SPLITS, Split
+from fmfkit.errors import DataError
+from fmfkit.recommend.evaluation import metric_of
+from fmfkit.recommend.recipe import Recipe
+from fmfkit.recommend.resampling import LEVEL, Estimate
+
+
+@attrs.frozen(kw_only=True)
+class Plan:
+    """What is held out, one after another: two recipes that had the same plan can be compared."""
+
+    split: Split
+    folds: int
+    repeats: int
+    test: float | None
+    seed: int
+    pairs: int
+
+    @property
+    def ratio(self) -> float:
+        """The number of pairs that are held out to that of the others."""
+        share = 1 / self.folds if self.test is None else self.test
+        return share / (1 - share)
+
+
+@attrs.frozen(kw_only=True)
+class Folds:
+    """What ``cross_validate`` measured."""
+
+    plan: Plan
+    values: Mapping[str, tuple[float, ...]]
+    """By metric, the value on each part that was held out."""
+
+    def estimates(self, level: float = LEVEL) -> dict[str, Estimate]:
+        """Return the means with intervals, by metric.
+
+        Training parts overlap, so that their values are more alike than chance makes them: intervals are corrected for
+        it (Nadeau and Bengio, 2003).
+        """
+        return {name: _mean(np.array(values), self.plan.ratio, level)[0] for name, values in self.values.items()}
+
+    def against(self, other: Folds, level: float = LEVEL) -> dict[str, tuple[Estimate, float]]:
+        """Return, by metric, by how much this is above another on the same folds, and the p value of a paired test."""
+        if self.plan != other.plan:
+            raise ValueError(f"against: expected the same folds of the same data, {self.plan}, got {other.plan}")
+        both = [name for name in self.values if name in other.values]
+        apart = {name: np.subtract(self.values[name], other.values[name]) for name in both}
+        return {name: _mean(values, self.plan.ratio, level) for name, values in apart.items()}
+
+    def __str__(self) -> str:
+        """Return it in a few lines."""
+        count = len(next(iter(self.values.values())))
+        lines = [f"{name} {found}" for name, found in self.estimates().items()]
+        return "\n".join([f"{count} parts held out ({self.plan.split}):", *lines])
+
+
+def _mean(values: NDArray[np.float64], ratio: float, level: float) -> tuple[Estimate, float]:
+    """Return the mean with its interval, and how probable one so far from 0 is by chance."""
+    freedom, mean = len(values) - 1, float(values.mean())
+    error = math.sqrt((1 / len(values) + ratio) * float(values.var(ddof=1)))
+    reach = float(stdtrit(freedom, (1 + level) / 2)) * error
+    p = float(2 * stdtr(freedom, -abs(mean) / error)) if error else float(mean == 0)
+    return Estimate(mean, mean - reach, mean + reach), p
+
+
+def cross_validate(
+    recipe: Recipe,
+    data: Dataset,
+    *,
+    folds: int = 5,
+    repeats: int = 1,
+    test: float | None = None,
+    seed: int = 0,
+    progress: bool | None = False,
+) -> Folds:
+    """Run a recipe on several parts of the data, each time measuring it on the rest.
+
+    Args:
+        recipe: how a model is made; its ``split`` says how parts are held out, its ``metrics`` what is measured.
+        data: all pairs.
+        folds: how many parts the data is divided into; each of them is held out once.
+        repeats: how often that is done, each time divided anew.
+        test: instead of folds, the share that each of ``repeats`` splits holds out.
+        seed: of the parts.
+        progress: whether fits show it, as for ``Recipe.run``.
+    """
+    if recipe.test:
+        raise ValueError("cross_validate: the parts that are held out are chosen here; leave out the recipe's test")
+    recipe.check()
+    split = recipe.split or usual_split(data, positives=recognise(data, recipe.settings.data).positives)
+    if split not in SPLITS:
+        raise ValueError(f"split: expected one of {list(SPLITS)}, got {split!r}")
+    if split == "time":
+        raise DataError(
+            "split: the latest pairs are always the same; hold them out once, by Recipe(split='time', test=0.1)"
+        )
+    plan = Plan(
+        split=split,
+        folds=whole("folds", folds, least=2),
+        repeats=whole("repeats", repeats, least=1 if test is None else 2),
+        test=test,
+        seed=seed,
+        pairs=len(data),
+    )
+    wanted = [metric_of(metric) for metric in recipe.metrics] or None
+    found: dict[str, list[float]] = {}
+    for train, held_out in _parts(data, plan):
+        trained = recipe.run(train, progress=progress, on_report=lambda report: None).recommender
+        for name, value in trained.evaluate(held_out, wanted).items():
+            found.setdefault(name, []).append(value)
+    return Folds(plan=plan, values={name: tuple(values) for name, values in found.items()})
+
+
+def _parts(data: Dataset, plan: Plan) -> Iterator[Halves]:
+    """Return what to train on and what is held out, one after another."""
+    for n in range(plan.repeats):
+        if plan.test is not None:
+            yield data.split(plan.split, plan.test, plan.seed + n)
+            continue
+        number = fold_numbers(data, plan.split, plan.folds, plan.seed + n)
+        for fold in range(plan.folds):
+            yield data.only(number != fold), data.only(number == fold)
+
+
+def fold_numbers(data: Dataset, split: Split, folds: int, seed: int) -> NDArray[np.int64]:
+    """Return which fold each pair is in."""
+    rng = np.random.default_rng(seed)
+    if split == "random":
+        number = rng.permutation(len(data)) % folds
+    elif split == "per-query":  # in turn: a query's pairs are in all folds, or each in another
+        order = np.lexsort((rng.random(len(data)), rng.permutation(data.shape[0])[data.query]))
+        number = np.empty(len(data), np.int64)
+        number[order] = np.arange(len(data)) % folds
+    else:
+        rows = data.query if split == "cold-query" else data.target
+        met = np.unique(rows)
+        of_row = np.zeros(rows.max() + 1, np.int64)
+        of_row[met] = rng.permutation(len(met)) % folds
+        number = of_row[rows]
+    if len(empty := np.setdiff1d(np.arange(folds), number)):
+        raise DataError(f"folds: {folds - len(empty)} of {folds} folds have pairs; use fewer")
+    return number
+
+
+__all__ = ["Folds", "cross_validate"]
