@@ -161,12 +161,22 @@ class Ranking:
 
 
 def coverage(ranked: ArrayLike, targets: int) -> float:
-    """Return the share of all targets that are ranked for somebody; ``ranked`` is as for ``Ranking.of``."""
+    """Return the share of all targets that are ranked for somebody; ``ranked`` is as for ``Ranking.of``.
+
+    Args:
+        ranked: rankings, as for ``Ranking.of``.
+        targets: how many there are.
+    """
     return float(np.count_nonzero(_often(ranked, targets)) / targets)
 
 
 def gini(ranked: ArrayLike, targets: int) -> float:
-    """Return how unequally often targets are ranked: 0 if all are as often, nearly 1 if the same few always are."""
+    """Return how unequally often targets are ranked: 0 if all are as often, nearly 1 if the same few always are.
+
+    Args:
+        ranked: rankings, as for ``Ranking.of``.
+        targets: how many there are.
+    """
     often = np.sort(_often(ranked, targets)).astype(np.float64)
     place = np.arange(1, targets + 1)
     return float(((2 * place - targets - 1) * often).sum() / (targets * often.sum()))
@@ -176,6 +186,11 @@ def novelty(ranked: ArrayLike, known: ArrayLike, queries: int) -> float:
     """Return the mean of −log2 (1 + n) / (1 + queries) over ranked targets that n queries know: rare ones are more.
 
     ``known`` has n for each target.
+
+    Args:
+        ranked: rankings, as for ``Ranking.of``.
+        known: how many training pairs each target has.
+        queries: how many there are.
     """
     often = _often(ranked, len(np.asarray(known)))
     surprise = np.log2(1 + queries) - np.log2(1 + np.asarray(known, np.float64))

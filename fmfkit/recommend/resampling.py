@@ -215,6 +215,15 @@ def compare_models(
 
     Queries are drawn again and again, the same for both models: what makes some queries hard for both cancels out. The
     arguments are those of ``estimate``. ``data`` must hold ids that both know.
+
+    Args:
+        first: a model.
+        second: another one.
+        data: held-out pairs.
+        metric: one or several, by name or as a ``Metric``; those that suit if left out.
+        level: how often such an interval holds the value.
+        resamples: how often queries are drawn.
+        seed: of the draws.
     """
     on, wanted = _asked([first, second], data, metric, level, resamples)
     if not np.array_equal(on[0].y, on[1].y):

@@ -105,6 +105,14 @@ def by_strata(
 
     The rarest come first. Of rankings by targets, those of a stratum alone count as relevant. The arguments are those
     of ``fmfkit.estimate``. A metric that cannot be measured on a stratum is left out there.
+
+    Args:
+        trained: the model.
+        data: held-out pairs.
+        metric: one or several, by name or as a ``Metric``; those that suit if left out.
+        level: how often such an interval holds the value.
+        resamples: how often queries are drawn.
+        seed: of the draws.
     """
     on = judged_by(trained, data)
     wanted = measurable(on, metric, positives=trained.positives)
