@@ -11,18 +11,7 @@ from fmfkit.cli import main
 from fmfkit.plugins.builtin import COMMANDS
 
 ROOT = Path(__file__).parents[2]
-NAMES = (
-    "data",
-    "positives",
-    "checkpoints",
-    "tutorial",
-    "install",
-    "ratings",
-    "tags",
-    "updating",
-    "evaluation",
-    "report",
-)
+NAMES = "data positives checkpoints tutorial install ratings tags updating evaluation report".split()
 PAGES = [ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in NAMES)]
 LINE = re.compile(r"(?:^ {4}|&& )(fmfkit .*)$", re.MULTILINE)
 FILES = re.compile(r"[\w-]+\.(csv|toml|fmf|parquet)")
