@@ -11,7 +11,18 @@ from fmfkit.cli import main
 from fmfkit.plugins.builtin import COMMANDS
 
 ROOT = Path(__file__).parents[2]
-NAMES = "data positives checkpoints tutorial install ratings tags updating evaluation report".split()
+NAMES = [
+    "data",
+    "positives",
+    "checkpoints",
+    "tutorial",
+    "install",
+    "ratings",
+    "tags",
+    "updating",
+    "evaluation",
+    "report",
+]
 PAGES = [ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in NAMES)]
 LINE = re.compile(r"(?:^ {4}|&& )(fmfkit .*)$", re.MULTILINE)
 FILES = re.compile(r"[\w-]+\.(csv|toml|fmf|parquet)")
