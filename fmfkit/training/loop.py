@@ -184,6 +184,19 @@ class RunningFit:
         notify(self.callbacks, attrs.evolve(event, moment="end"))
         return Model.of(self.problem, self.state, tuple(self.history), event.stopped)
 
+    def _check_rise(self, record: RoundRecord) -> None:
+        """Refuse to go on where rounding outweighs the steps: a monotone solver's objective does not rise otherwise."""
+        before = self.history[-1]
+        another = self.fresh is not None or self.problem.loss.learns or record.learnt or before.learnt
+        if another or not self.solver.monotone:
+            return
+        largest = max(abs(one.objective) for one in self.history if not one.learnt)
+        if record.objective - before.objective > RISE[self.problem.dtype] * largest:
+            raise DivergedError(
+                f"the objective rose from {before.objective:g} to {record.objective:g} in round {record.round}, which "
+                f"{self.solver!r} lets happen by rounding alone: {_scaling_advice(self.solver)}"
+            )
+
     @property
     def _done(self) -> int:
         """How many rounds are done."""
@@ -227,11 +240,16 @@ class RunningFit:
         if self.history:
             self.state.record = record
             _check_finite(self.solver, self.problem, record)
+            self._check_rise(record)
         self.history.append(record)
         event = RoundEvent(self.problem, self.state, record, self.rounds, self.last, moment, embeddings=embeddings)
         notify(self.callbacks, event)
         self.state.check_against(self.problem)
         return event
+
+
+RISE = {np.dtype(np.float32): 1e-6, np.dtype(np.float64): 1e-9}
+"""By how much an objective may rise by rounding, as a share of the largest so far."""
 
 
 def _initial_state(problem: Problem, init: State | Model | float | None, seed: int, threads: int) -> State:
@@ -300,10 +318,13 @@ def _record(problem: Problem, state: State, report: RoundReport, seconds: float)
 def _check_finite(solver: Solver, problem: Problem, record: RoundRecord) -> None:
     if abs(record.objective) <= largest_sum(problem.dtype):  # not so where it is no number
         return
-    advice = "scale y and the features down, lower init, raise the penalty's strength, or use dtype='float64'"
+    raise DivergedError(f"the objective is {record.objective} after round {record.round}: {_scaling_advice(solver)}")
+
+
+def _scaling_advice(solver: Solver) -> str:
     if hasattr(solver, "learning_rate"):
-        advice = f"lower learning_rate, which is {solver.learning_rate}"
-    raise DivergedError(f"the objective is {record.objective} after round {record.round}: {advice}")
+        return f"lower learning_rate, which is {solver.learning_rate}"
+    return "scale y and the features down, lower init, raise the penalty's strength, or use dtype='float64'"
 
 
 __all__ = ["RunningFit", "fit", "fit_with"]
