@@ -103,7 +103,7 @@ class _Pairs(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "recommender_")
         frame = self._pairs(X, reset=False)
         trained: Recommender = self.recommender_
-        return trained.predict(frame[frame.columns[0]], frame[frame.columns[1]], unknown=True)
+        return trained.predict(frame[frame.columns[0]], frame[frame.columns[1]], unknown="features")
 
     def _pairs(self, X: Any, *, reset: bool) -> pl.DataFrame:
         """Return the two columns of X with ids; ``reset`` notes its columns, else they must be as noted."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
-from fmfkit.cli.common import existing, friendly, loader_option, pairs_of, readable, write_table
-from fmfkit.files import destination
+from fmfkit.cli.answers import out_option, unknown_option, write
+from fmfkit.cli.common import existing, friendly, loader_option, pairs_of, readable
 from fmfkit.recommend.recommender import Recommender
 
 
@@ -13,15 +15,19 @@ from fmfkit.recommend.recommender import Recommender
 @click.argument("model", type=existing)
 @click.argument("pairs", type=readable)
 @loader_option
-@click.option("--out", type=click.Path(dir_okay=False), help="CSV file to write instead of printing.")
+@out_option
 @click.option(
     "--interval",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     help="Add the ends of the intervals that hold the rating with this probability, such as 0.9.",
 )
+@click.option("--clip", is_flag=True, help="Keep predictions within the range of the ratings.")
+@unknown_option
 @friendly
-def command(model: str, pairs: str, loader: str | None, out: str | None, interval: float | None) -> None:
+def command(
+    model: str, pairs: str, loader: str | None, out: str | None, interval: float | None, clip: bool, unknown: Any
+) -> None:
     """Predict the pairs of PAIRS, a file with the columns of the queries' and targets' ids."""
-    if out is not None:
-        destination(out)
-    write_table(Recommender.load(model).predict_table(pairs_of(pairs, loader), interval=interval), out)
+    asked = pairs_of(pairs, loader)
+    found = Recommender.load(model).predict_table(asked, interval=interval, clip=clip, unknown=unknown)
+    write(found, out)

@@ -139,7 +139,7 @@ class Dataset:
         }
         require(frame, roles, "pairs")
         roles = {"rating": None, "weight": None, "time": None, **roles}
-        frame = usable(frame, roles, "error", functools.partial(places, source))
+        frame = usable(frame, roles, None, functools.partial(places, source))
         ids = {"query": self.queries.ids, "target": self.targets.ids}
         for role, what in (("query", "pairs, queries"), ("target", "pairs, targets")):
             name = str(roles[role])

@@ -247,8 +247,10 @@ def _refuse_or_say(name: str, width: int, bad: dict[int, int], rows: int, bad_ro
     leave_out(text, bad_rows)
 
 
-def leave_out(text: str, bad_rows: BadRows) -> None:
-    """Refuse bad rows, which ``text`` names, or warn that they are left out."""
+def leave_out(text: str, bad_rows: BadRows | None) -> None:
+    """Refuse bad rows, which ``text`` names, or warn that they are left out; None where there is no choice."""
+    if bad_rows is None:
+        raise DataError(f"{text}; mend them")
     if bad_rows == "error":
         raise DataError(f"{text}; mend them, or leave them out: bad_rows='skip', or --bad-rows skip")
     warnings.warn(f"{text}; they are left out", UserWarning, stacklevel=2)

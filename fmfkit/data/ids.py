@@ -31,6 +31,8 @@ DAYS = tuple((day - datetime.date(1970, 1, 1)).days for day in (datetime.date.mi
 FEW_PICKED = 64
 FEW = 1000
 """Up to so many ids are looked up one by one."""
+MOST_NAMED = 10
+"""So many unknown ids an error names."""
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -106,9 +108,18 @@ class Ids:
         """The rows in the order of their ids."""
         return self.values.arg_sort().to_numpy()
 
+    @functools.cached_property
+    def _ascending(self) -> NDArray[np.int64]:
+        """The ids in ascending order, where they are numbers."""
+        return self.values.to_numpy()[self._order]
+
     def _find(self, column: pl.Series) -> NDArray[np.int32]:
         """Look a few ids up by bisection: what it costs hardly depends on how many are known."""
         values, order = self.values, self._order
+        if values.dtype == pl.Int64 and len(values):
+            given, ascending = column.to_numpy(), self._ascending
+            places = np.minimum(np.searchsorted(ascending, given), len(order) - 1)
+            return np.where(ascending[places] == given, order[places], -1).astype(np.int32)
         rows = np.full(len(column), -1, np.int32)
         for n, wanted in enumerate(column.to_list()):
             place = bisect.bisect_left(order, wanted, key=lambda row: values[int(row)])
@@ -126,10 +137,8 @@ class Ids:
         rows = self.rows(given, what)
         if (rows < 0).any():
             listed = list(self._several(given))
-            unknown = [listed[n] for n in np.flatnonzero(rows < 0)[:3]]
-            raise DataError(
-                f"{what}: {int((rows < 0).sum())} ids are not known, such as {', '.join(map(repr, unknown))}"
-            )
+            unknown = list(dict.fromkeys(repr(listed[n]) for n in np.flatnonzero(rows < 0)))
+            raise DataError(f"{what}: {len(unknown)} ids are not known, such as {', '.join(unknown[:MOST_NAMED])}")
         return rows
 
     def at(self, rows: Any) -> list[Any]:

@@ -76,7 +76,10 @@ def unused(frame: pl.DataFrame, roles: Mapping[str, str | None]) -> list[str]:
 
 
 def usable(
-    frame: pl.DataFrame, roles: Mapping[str, str | None], bad_rows: BadRows, where: Callable[[Sequence[int]], str]
+    frame: pl.DataFrame,
+    roles: Mapping[str, str | None],
+    bad_rows: BadRows | None,
+    where: Callable[[Sequence[int]], str],
 ) -> pl.DataFrame:
     """Return the columns that have a role, in rows that have ids, and finite numbers as rating and weight.
 

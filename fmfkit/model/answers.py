@@ -9,6 +9,8 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from fmfkit._kernels.buffers import padded
+from fmfkit._kernels.scoring import PackedTargets
 from fmfkit.problem.features import FeatureRows
 from fmfkit.typing import Reals
 
@@ -86,7 +88,9 @@ class Explanation:
 def contributions(
     features: FeatureRows, row: int, weights_of: Callable[[NDArray[np.int32]], Any]
 ) -> tuple[Contribution, ...]:
-    """Return what the features of a row add, each its value times a weight, the largest first."""
+    """Return what the features of a row add, each its value times a weight, the largest first; of -1 there are none."""
+    if row < 0:
+        return ()
     begin, end = features.row_ptr[row : row + 2]
     columns, values = features.row_index[begin:end], features.values_by_row(row, row + 1)
     adds = values.astype(np.float64) * weights_of(columns)
@@ -96,4 +100,11 @@ def contributions(
     )
 
 
-__all__ = ["Contribution", "Explanation", "Ranked", "contributions"]
+def to_compare(embedding: Reals, threads: int) -> tuple[Reals, PackedTargets]:
+    """Return embeddings scaled to length one, but for those that are zero, and the same laid out to be searched."""
+    norm = np.linalg.norm(embedding, axis=1, keepdims=True)
+    unit = padded(embedding / np.where(norm > 0, norm, 1))
+    return unit, PackedTargets(unit, 0.0, threads)
+
+
+__all__ = ["Contribution", "Explanation", "Ranked", "contributions", "to_compare"]

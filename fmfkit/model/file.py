@@ -24,7 +24,7 @@ from fmfkit.files import replacing
 from fmfkit.sections import Arrays, Section, mapping
 
 FORMAT = "fmfkit model"
-VERSION = 2
+VERSION = 3
 """Files of another version are refused; a change that older fmfkit cannot read raises it."""
 
 TYPES = {

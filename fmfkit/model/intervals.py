@@ -15,6 +15,7 @@ from scipy.special import ndtri
 
 from fmfkit.problem.features import FeatureRows
 from fmfkit.problem.learnt import SideStrengths, Strengths
+from fmfkit.problem.problem import Problem
 from fmfkit.typing import Reals
 
 Array = NDArray[np.float64]
@@ -28,6 +29,12 @@ class Observed:
     Z: Reals
     pairs: float
     """How many pairs there were, by weight."""
+
+    @classmethod
+    def of(cls, problem: Problem) -> Observed:
+        """Count what a problem observes."""
+        X, Z = (problem.observations.observed(side).astype(np.float32) for side in ("query", "target"))
+        return cls(X, Z, float(problem.query.pairs.totals.sum()))
 
 
 @attrs.frozen(eq=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
-from typing import Any, Literal
+from typing import Any
 
 import attrs
 import numpy as np
@@ -12,21 +12,22 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from fmfkit._kernels import scoring
-from fmfkit._kernels.buffers import padded
-from fmfkit._kernels.scoring import PackedTargets, Skip
+from fmfkit._kernels.scoring import ALONE, PackedTargets, Skip
 from fmfkit.arguments import whole
 from fmfkit.interfaces import Loss
 from fmfkit.model import file
-from fmfkit.model.answers import Explanation, Ranked, contributions
+from fmfkit.model.answers import Explanation, Ranked, contributions, to_compare
+from fmfkit.model.fold_in import Fixed, GivenPairs, fixed_side
 from fmfkit.model.intervals import Observed, Uncertainty, half_width
+from fmfkit.model.own import Own
 from fmfkit.model.parts import check_scores, checked_parts, model_parts
+from fmfkit.model.rows import all_but, excluded_rows, flat_rows, row_numbers
 from fmfkit.problem.features import FeatureRows, rows_of
-from fmfkit.problem.inputs import check_format
 from fmfkit.problem.learnt import deviations
 from fmfkit.problem.problem import Problem
 from fmfkit.training.records import RoundRecord
 from fmfkit.training.state import State
-from fmfkit.typing import Reals
+from fmfkit.typing import Reals, SideName
 
 
 @attrs.frozen(eq=False, kw_only=True, repr=False)
@@ -56,6 +57,9 @@ class Model:
     """The features of the targets."""
     observed: Observed | None = None
     """How often features were observed, where strengths were learnt: what intervals are made from."""
+    own: Own | None = None
+    """What ``fold_in`` needs of the objective; None where the model is the mean of samples, or its file could not hold
+    it."""
     _queries: Reals
     _targets: Reals
 
@@ -85,7 +89,8 @@ class Model:
             state=state,
             X=problem.X.by_row,
             Z=problem.Z.by_row,
-            observed=None if state.strengths is None else _observed(problem),
+            observed=None if state.strengths is None else Observed.of(problem),
+            own=None if state.mean is not None else Own.of(problem, state.strengths),
             queries=U,
             targets=V,
         )
@@ -159,8 +164,7 @@ class Model:
         With ``unknown``, a row number of -1 stands for an instance that the model does not know: the score is then the
         offset and the other side's bias.
         """
-        least = -1 if unknown else 0
-        i, j = self._pairs(queries, targets, least)
+        i, j = self._pairs(queries, targets, -1 if unknown else 0)
         if unknown and (i.min(initial=0) < 0 or j.min(initial=0) < 0):
             return self._score_with_unknown(i, j)
         rows, others = np.ascontiguousarray(i.ravel()), np.ascontiguousarray(j.ravel())
@@ -169,8 +173,8 @@ class Model:
 
     def _pairs(self, queries: ArrayLike, targets: ArrayLike, least: int = 0) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return the row numbers of pairs, broadcast."""
-        i = _row_numbers("queries", queries, self.X.rows, least)
-        j = _row_numbers("targets", targets, self.Z.rows, least)
+        i = row_numbers("queries", queries, self.X.rows, least)
+        j = row_numbers("targets", targets, self.Z.rows, least)
         try:
             i, j = np.broadcast_arrays(i, j)
         except ValueError:
@@ -234,6 +238,7 @@ class Model:
         k: int = 10,
         *,
         features: Any = None,
+        embeddings: Reals | None = None,
         exclude: Any = None,
         candidates: ArrayLike | None = None,
     ) -> Ranked:
@@ -244,23 +249,27 @@ class Model:
             k: how many, at most.
             features: for queries that training has not seen, instead of ``queries``: a matrix with a row for each and
                 the columns of X, or a mapping of some of its blocks to such matrices.
+            embeddings: instead of both: embeddings of queries, as ``embedded`` and ``fold_in`` return them.
             exclude: sparse matrix; what is stored in it is left out. Its rows are those of the problem, or of
-                ``features``; targets are its columns. The training pairs, to recommend only what is new.
+                ``features`` or ``embeddings``, its columns targets. The training pairs, to recommend only what is new.
             candidates: row numbers of the only targets to choose from; None means all.
         """
         k = whole("k", k, least=1)
-        if features is not None and queries is not None:
-            raise ValueError("recommend: give queries or features, not both")
-        if features is not None:
-            mine = self._embed_new("X", features)
+        if sum(given is not None for given in (queries, features, embeddings)) > 1:
+            raise ValueError("recommend: give one of queries, features and embeddings")
+        if features is not None or embeddings is not None:
+            mine = self.embedded("query", features=features) if embeddings is None else embeddings
             rows = np.arange(len(mine), dtype=np.int32)
         else:
-            rows = _flat_rows("queries", np.arange(self.X.rows) if queries is None else queries, self.X.rows)
+            rows = flat_rows("queries", np.arange(self.X.rows) if queries is None else queries, self.X.rows)
             mine = self._queries if queries is None else self._queries[rows]
-        skip = None if exclude is None else _rows_of(exclude, rows, self.Z.rows)
+        skip = None if exclude is None else excluded_rows(exclude, rows, self.Z.rows)
         if candidates is None:
             return Ranked(*self._packed.best(mine, min(k, self.Z.rows), skip))
-        chosen = np.unique(_flat_rows("candidates", candidates, self.Z.rows))
+        chosen = np.unique(flat_rows("candidates", candidates, self.Z.rows))
+        if len(mine) <= ALONE:  # to search all takes less time than to lay some out
+            skip = all_but(chosen, len(mine), self.Z.rows, skip)
+            return Ranked(*self._packed.best(mine, min(k, len(chosen)), skip))
         packed = PackedTargets(self._targets[chosen], self.offset, self.state.threads)
         targets, scores = packed.best(mine, min(k, len(chosen)), None if skip is None else skip.among(chosen))
         return Ranked(np.where(targets < 0, -1, np.append(chosen, -1)[targets]).astype(np.int32), scores)
@@ -272,38 +281,78 @@ class Model:
             raise ValueError("similar: give targets or queries")
         name, given = ("targets", targets) if queries is None else ("queries", queries)
         unit, packed = self._similar_targets if queries is None else self._similar_queries
-        rows = _flat_rows(name, given, len(unit))
+        rows = flat_rows(name, given, len(unit))
         itself = sp.csr_array((np.ones(len(rows)), rows, np.arange(len(rows) + 1)), shape=(len(rows), len(unit)))
         return Ranked(*packed.best(unit[rows], min(k, len(unit)), Skip.of(itself)))
 
     @functools.cached_property
     def _similar_targets(self) -> tuple[Reals, PackedTargets]:
-        return self._unit(self.target_embedding)
+        return to_compare(self.target_embedding, self.state.threads)
 
     @functools.cached_property
     def _similar_queries(self) -> tuple[Reals, PackedTargets]:
-        return self._unit(self.query_embedding)
+        return to_compare(self.query_embedding, self.state.threads)
 
-    def _unit(self, embedding: Reals) -> tuple[Reals, PackedTargets]:
-        """Return embeddings of length one, and the same packed."""
-        norm = np.linalg.norm(embedding, axis=1, keepdims=True)
-        unit = padded(embedding / np.where(norm > 0, norm, 1))
-        return unit, PackedTargets(unit, 0.0, self.state.threads)
+    def embedded(self, side: SideName, rows: ArrayLike | None = None, *, features: Any = None) -> Reals:
+        """Return whole embeddings of one side's instances: all, some by row numbers, or others by their features.
 
-    def _embed_new(self, name: Literal["X", "Z"], given: Any) -> Reals:
-        """Return the embedding of instances given by features alone."""
-        features, W = (self.X, self.P) if name == "X" else (self.Z, self.Q)
-        new = rows_of(name, features.matrix_of(given, name))
-        return scoring.embed_rows(new, W, self.rank, self.biases, name == "Z", self.state.threads)
+        Beside the latent dimensions they have the columns of the biases, 1 in that of the other side's, and zeros up to
+        whole vectors: a score is the offset and the inner product of two. The row number -1 stands for an instance
+        without features.
+        """
+        known = self._queries if side == "query" else self._targets
+        matrix, W = (self.X, self.P) if side == "query" else (self.Z, self.Q)
+        if features is not None:
+            name = "X" if side == "query" else "Z"
+            new = rows_of(name, matrix.matrix_of(features, name))
+            return scoring.embed_rows(new, W, self.rank, self.biases, side == "target", self.state.threads)
+        if rows is None:
+            return known
+        numbers = np.atleast_1d(row_numbers("rows", rows, len(known), -1))
+        found = known[numbers]
+        if (numbers < 0).any():
+            none = np.zeros(known.shape[1], known.dtype)
+            if self.biases[side == "query"]:
+                none[self.rank + (self.biases[0] if side == "query" else 0)] = 1
+            found[numbers < 0] = none
+        return found
 
-    def explain(self, query: int, target: int) -> Explanation:
-        """Return what each feature adds to the score of a pair."""
-        i = int(_row_numbers("query", [query], self.X.rows)[0])
-        j = int(_row_numbers("target", [target], self.Z.rows)[0])
-        u, v = self._queries[i].astype(np.float64), self._targets[j].astype(np.float64)
+    def fold_in(self, pairs: Any, *, weight: Any = None, features: Any = None, side: SideName = "query") -> Reals:
+        """Return the embeddings, as ``embedded`` does, of new or changed instances, the other side held as it is.
+
+        What training would find for an instance's own feature, given all that is fixed, is found at once: for the
+        square loss by one step, for others by a few. Instances without pairs are embedded by their features.
+
+        Args:
+            pairs: sparse matrix of y with a row for each instance and a column for each of the other side's; what is
+                stored in it is a pair, zeros too.
+            weight: sparse matrix of the pairs' weights, stored alike; None means 1.
+            features: their features without an own one, as ``recommend`` takes them; None means that they have none.
+            side: whether the instances are queries or targets.
+        """
+        fixed = self._fixed_targets if side == "query" else self._fixed_queries
+        given = GivenPairs.of(pairs, weight, len(fixed.theirs), self.loss)
+        none = np.full(len(given), -1)
+        base = self.embedded(side, none) if features is None else self.embedded(side, features=features)
+        return fixed.embeddings(base, given)
+
+    @functools.cached_property
+    def _fixed_targets(self) -> Fixed:
+        return fixed_side(self, "query", self._targets)
+
+    @functools.cached_property
+    def _fixed_queries(self) -> Fixed:
+        return fixed_side(self, "target", self._queries)
+
+    def explain(self, query: int, target: int, *, unknown: bool = False) -> Explanation:
+        """Return what each feature adds to the score of a pair; ``unknown`` is as for ``score``."""
+        least = -1 if unknown else 0
+        i = int(row_numbers("query", [query], self.X.rows, least)[0])
+        j = int(row_numbers("target", [target], self.Z.rows, least)[0])
+        u, v = self.embedded("query", [i])[0].astype(np.float64), self.embedded("target", [j])[0].astype(np.float64)
         rank = self.rank
         return Explanation(
-            score=float(self.score([i], [j])[0]),
+            score=float(self.score([i], [j], unknown=unknown)[0]),
             offset=self.offset,
             query_bias=contributions(self.X, i, lambda columns: self.P[columns, rank:].sum(axis=1)),
             target_bias=contributions(self.Z, j, lambda columns: self.Q[columns, rank:].sum(axis=1)),
@@ -344,54 +393,6 @@ class Model:
         )
         check_scores(U, V, parts["offset"])
         return cls(**parts, queries=U, targets=V)
-
-
-def _observed(problem: Problem) -> Observed:
-    X, Z = (problem.observations.observed(side).astype(np.float32) for side in ("query", "target"))
-    return Observed(X, Z, float(problem.query.pairs.totals.sum()))
-
-
-FEW_ROWS = 64
-"""So few rows are taken out of a sparse matrix one by one."""
-
-
-def _rows_of(given: Any, rows: NDArray[np.int32], targets: int) -> Skip:
-    """Return what some rows of a sparse matrix store; what it costs depends on those rows alone."""
-    if not sp.issparse(given) or given.ndim != 2 or given.shape[1] != targets:
-        raise ValueError(
-            f"exclude: expected a sparse matrix with {targets} columns, got {type(given).__name__} "
-            f"of shape {getattr(given, 'shape', None)}"
-        )
-    if rows.size and given.shape[0] <= int(rows.max()):
-        raise ValueError(f"exclude: {given.shape[0]} rows for query {int(rows.max())}")
-    matrix = given if given.format == "csr" else sp.csr_array(given)
-    if len(rows) <= FEW_ROWS:
-        parts = [np.unique(matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]]) for row in rows]
-        ptr, index = np.cumsum([0, *map(len, parts)], dtype=np.int64), np.concatenate([np.zeros(0, np.int32), *parts])
-        if index.size and (index.min() < 0 or index.max() >= targets):
-            raise ValueError(f"exclude: columns run from {index.min()} to {index.max()}, expected 0 to {targets - 1}")
-        return Skip(ptr, index.astype(np.int32, copy=False))
-    check_format(matrix, "exclude")
-    some = sp.csr_array(matrix[rows], copy=True)
-    some.sum_duplicates()
-    return Skip.of(some)
-
-
-def _flat_rows(name: str, given: Any, rows: int) -> NDArray[np.int32]:
-    """Return one or several row numbers as a flat array."""
-    array = np.atleast_1d(_row_numbers(name, given, rows))
-    if array.ndim > 1:
-        raise ValueError(f"{name}: expected a flat list of row numbers, got shape {array.shape}")
-    return array
-
-
-def _row_numbers(name: str, given: Any, rows: int, least: int = 0) -> NDArray[np.int32]:
-    array = np.asarray(given)
-    if array.dtype.kind not in "iu" and array.size:
-        raise TypeError(f"{name}: expected row numbers, got dtype {array.dtype}")
-    if array.size and (array.min() < least or array.max() >= rows):
-        raise ValueError(f"{name}: row numbers run from {array.min()} to {array.max()}, expected 0 to {rows - 1}")
-    return array.astype(np.int32)
 
 
 __all__ = ["Model"]

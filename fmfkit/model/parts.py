@@ -15,6 +15,7 @@ from fmfkit.errors import ModelFileError
 from fmfkit.interfaces import Loss
 from fmfkit.model.file import checking
 from fmfkit.model.intervals import Observed
+from fmfkit.model.own import own_of, own_parts
 from fmfkit.plugins import description
 from fmfkit.problem.features import FeatureRows
 from fmfkit.problem.learnt import SideStrengths, Strengths
@@ -51,6 +52,10 @@ def model_parts(model: Any) -> Section:
     if model.observed is not None:
         about["pairs"] = model.observed.pairs
         arrays |= {"observed.X": model.observed.X, "observed.Z": model.observed.Z}
+    about["own"] = None
+    if model.own is not None:
+        about["own"], terms = own_parts(model.own)
+        arrays |= terms
     if model.state.mean is not None:
         mean = model.state.mean.joined()
         about["mean"] = {"samples": mean.samples, "loss": mean.loss, "skipped": mean.skipped, "kept": len(mean.kept)}
@@ -102,10 +107,14 @@ def checked_parts(section: Section, path: Any, loss: Loss | None, threads: int |
         if mean is not None:
             P, Q = mean.parameters()
         _check_size(features, whole)
+        own = None
+        if section.get("own") is not None:
+            sides = zip(("query", "target"), features.values(), whole.biases, strict=True)
+            own = own_of(section, str(path), {name: (one.rows, whole.rank, biased) for name, one, biased in sides})
         rest = {"offset": section.real("offset"), "stopped": section.text_or_none("stopped"), "rank": whole.rank}
         made = description.create(section.get("loss"), str(path), kind="loss") if loss is None else loss
         state = attrs.evolve(state, loss=made if made.learns else None)
-    parts = {"P": P, "Q": Q, "loss": made, "history": history, "state": state, "observed": observed}
+    parts = {"P": P, "Q": Q, "loss": made, "history": history, "state": state, "observed": observed, "own": own}
     return {**parts, **features, **rest}
 
 

@@ -8,6 +8,8 @@ COMMANDS = {
     "compare": "Tell which of two models is better on the pairs of a file, and whether that may be chance.",
     "demo": "Train plain and feature-based factorization on generated data, and compare.",
     "evaluate": "Measure a model on the pairs of a file.",
+    "explain": "Show what each feature adds to a score.",
+    "export": "Write vectors of a model for other systems.",
     "explore": "Look at a model in a browser: search, recommendations, why, similar ones, a map.",
     "fit": "Train a model on a file of pairs, with tables of attributes.",
     "info": "Show version, instruction sets, OpenMP and compiler.",
@@ -16,6 +18,7 @@ COMMANDS = {
     "plugins": "List installed plugins, what they offer, and what failed.",
     "predict": "Predict the ratings of pairs of a file.",
     "recommend": "Show the best targets for queries of a model.",
+    "similar": "Show the targets, or queries, most like some.",
 }
 """The subcommands that fmfkit has, with a line for each: no plugin may take their names."""
 

@@ -212,9 +212,11 @@ def lay_out(
     )
 
 
-def rows_of(name: str, matrix: sp.csr_array) -> FeatureRows:
-    """Lay a feature matrix out by row alone."""
-    return _rows(name, {"features": matrix}, matrix.shape[0], matrix.dtype)[0]
+def rows_of(name: str, given: sp.csr_array | Mapping[str, sp.csr_array]) -> FeatureRows:
+    """Lay a feature matrix, or feature blocks, out by row alone."""
+    blocks = given if isinstance(given, Mapping) else {"features": given}
+    first = next(iter(blocks.values()))
+    return _rows(name, dict(blocks), first.shape[0], first.dtype)[0]
 
 
 def _rows(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Unpack
 
 import attrs
@@ -214,20 +213,27 @@ class Problem:
             made = [learnt_part(penalty, self._strengths, name, features, some) for some in columns[: 1 + has_bias]]
             return made[0], made[1] if has_bias else None
         chosen = (penalty.P, penalty.query_bias) if query else (penalty.Q, penalty.target_bias)
-        often = self._frequencies(name, self._cells)
+        often = self._frequencies(name)
         factors, bias = (part_of(one, features, often, some) for one, some in zip(chosen, columns, strict=True))
         return factors, bias
 
-    def _frequencies(self, name: SideName, cells: Mapping[SideName, Reals]) -> Frequencies:
+    def mean_total(self, name: SideName) -> float:
+        """Return what the pairs and the cells of an instance of a side weigh, on average over those that have pairs."""
+        data = self._observations
+        total = data.total
+        if (all_cells := self._objective.cells) is not None:
+            total += all_cells.weight * float(np.prod([data.sum_of(side, of) for side, of in self._cells.items()]))
+        return total / max(int(data.sum_of(name, data.counts(name) > 0)), 1)
+
+    def _frequencies(self, name: SideName) -> Frequencies:
         """Return how often features are observed; a cell counts as an observation of its weight."""
         data = self._observations
-        often, total = data.observed(name), data.total
+        often = data.observed(name)
         if (all_cells := self._objective.cells) is not None:
             other: SideName = "target" if name == "query" else "query"
-            each = all_cells.weight * data.sum_of(other, cells[other]) * cells[name].astype(np.float64)
+            each = all_cells.weight * data.sum_of(other, self._cells[other]) * self._cells[name].astype(np.float64)
             often = often + (data.observed_by(each) if name == "query" else observed(data.Z, each))
-            total += data.sum_of(name, each)
-        return Frequencies(often, total / max(int(data.sum_of(name, data.counts(name) > 0)), 1))
+        return Frequencies(often, self.mean_total(name))
 
     @property
     def observations(self) -> Observations:

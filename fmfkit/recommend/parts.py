@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from fmfkit.data.encoder import Encoder
+from fmfkit.data.encoder import Encoder, SideEncoder
 from fmfkit.data.sides import HISTORY
+from fmfkit.interfaces import Loss
 from fmfkit.model import file
 from fmfkit.model.model import Model
+from fmfkit.recommend.attributes import attribute_parts, attributes_of
+from fmfkit.recommend.blocks import restored_class
+from fmfkit.recommend.settings import Settings
 from fmfkit.sections import check_ascending, check_rows
 
 
@@ -52,4 +57,58 @@ def columns_of(given: file.Section) -> dict[str, str | None]:
     return columns
 
 
-__all__ = ["check_encoder", "columns_of", "seen_pairs"]
+def recommender_section(of: Any) -> file.Section:
+    """Return what a file holds of a Recommender beside its model and its sides."""
+    attributes, columns = attribute_parts(of.attributes)
+    about = {
+        "history": of.encoder.history,
+        "validation": list(of.validation),
+        "metric": of.metric,
+        "columns": dict(of.columns),
+        "settings": of.settings.to_json(),
+        "attributes": attributes,
+    }
+    arrays: dict[str, NDArray[Any]] = {
+        "seen.ptr": of.seen.indptr.astype(np.int64),
+        "seen.index": of.seen.indices.astype(np.int32, copy=False),
+        "seen.y": of.seen.data.astype(np.float32, copy=False),
+    }
+    if of.weight is not None:
+        arrays["seen.weight"] = of.weight
+    return file.Section(about, arrays | columns)
+
+
+def recommender_fields(
+    sections: Mapping[str, file.Section], path: Any, loss: Loss | None, threads: int | None
+) -> dict[str, Any]:
+    """Return the fields of the Recommender that a file holds, checked."""
+    section = file.section_of(sections, "recommender")
+    model = Model.of_section(file.section_of(sections, "model"), path, loss=loss, threads=threads)
+    queries, targets = (
+        SideEncoder.from_section(
+            file.section_of(sections, name), lambda kind, about: restored_class(kind, about, str(path))
+        )
+        for name in ("queries", "targets")
+    )
+    encoder = Encoder(queries, targets, section.flag("history"))
+    check_encoder(encoder, model)
+    remembered = {name: v for name, v in section.part("settings").about.items() if name != "loss"}
+    settings, lost = Settings.from_json(remembered, str(path))
+    seen, weight = seen_pairs(section, (model.X.rows, model.Z.rows))
+    return {
+        "model": model,
+        "encoder": encoder,
+        "seen": seen,
+        "weight": weight,
+        "validation": tuple(
+            file.Section({"validation": value}, {}).number("validation") for value in section.items("validation")
+        ),
+        "metric": section.text_or_none("metric"),
+        "columns": columns_of(section.part("columns")),
+        "settings": settings.replace(loss=model.loss),
+        "lost": lost,
+        "attributes": attributes_of(section, model.Z.rows),
+    }
+
+
+__all__ = ["recommender_fields", "recommender_section"]

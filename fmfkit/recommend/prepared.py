@@ -21,6 +21,7 @@ from fmfkit.problem.cells import AllCells
 from fmfkit.problem.objective import LearntPenalty, Objective, Penalties, Penalty
 from fmfkit.problem.observations import Observations
 from fmfkit.problem.problem import Problem
+from fmfkit.recommend.attributes import kept_attributes
 from fmfkit.recommend.evaluation import Judged, Metric, metric_of, suitable_metrics
 from fmfkit.recommend.recommender import Recommender
 from fmfkit.recommend.settings import AnySettings, Settings, resolved_loss
@@ -248,6 +249,7 @@ class Prepared:
             validation=() if watch is None else tuple(watch.values),
             metric=None if watch is None else watch.name,
             columns=self.train.columns,
+            attributes=kept_attributes(self.train.targets, None if self.start is None else self.start.start.attributes),
             settings=Settings(**{name: getattr(settings, name) for name in settings.given} | {"loss": model.loss}),
         )
 

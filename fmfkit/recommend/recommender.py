@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import os
-import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import attrs
 import numpy as np
@@ -13,25 +14,38 @@ import polars as pl
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from fmfkit.data.blocks import Instances
 from fmfkit.data.dataset import Dataset
-from fmfkit.data.encoder import Encoder, SideEncoder, history_features
-from fmfkit.data.ids import Ids, as_text, gather
+from fmfkit.data.encoder import Encoder
 from fmfkit.data.positives import as_positives
-from fmfkit.data.sides import HISTORY, INDICATOR, Attributes
-from fmfkit.data.tables import read_table
+from fmfkit.data.sides import HISTORY
 from fmfkit.errors import DataError
 from fmfkit.interfaces import Loss
 from fmfkit.model import file
 from fmfkit.model.answers import Explanation, Ranked
 from fmfkit.model.model import Model
-from fmfkit.notebooks import facts_table
-from fmfkit.recommend import plotting
+from fmfkit.recommend import facts, newcomers, plotting
+from fmfkit.recommend.asking import (
+    Unknown,
+    as_column,
+    bare,
+    best_of,
+    candidate_rows,
+    check_scale,
+    in_rows_of,
+    known_pairs,
+    parsed,
+    predicted_table,
+    ranked_table,
+    rows_of,
+)
+from fmfkit.recommend.attributes import Where
 from fmfkit.recommend.baselines import Comparison, Known, compare
-from fmfkit.recommend.blocks import origin, restored_class
+from fmfkit.recommend.blocks import origin
 from fmfkit.recommend.evaluation import AnyMetric, Judged, Metric, evaluate, metric_of
+from fmfkit.recommend.export import Form, export
 from fmfkit.recommend.frames import InPandas
-from fmfkit.recommend.parts import check_encoder, columns_of, seen_pairs
+from fmfkit.recommend.new_targets import with_targets
+from fmfkit.recommend.parts import recommender_fields, recommender_section
 from fmfkit.recommend.settings import Settings
 
 if TYPE_CHECKING:
@@ -58,32 +72,58 @@ class Recommender:
     """What it was trained with: what a fit that starts from it uses unless given others."""
     lost: Mapping[str, str] = attrs.field(factory=dict)
     """Settings that its file could not hold, by name: components that no plugin offers."""
+    attributes: pl.DataFrame = attrs.field(factory=pl.DataFrame)
+    """What is known of the targets, row by row, for answers to be filtered by."""
 
-    def pairs(self, source: Any, *, ratings: bool = True) -> Dataset:
-        """Return the pairs of another table, with the same columns, or of a data set, with the ids of this model."""
+    def pairs(self, source: Any, *, ratings: bool = True, unknown: Literal["error", "skip"] = "error") -> Dataset:
+        """Return the pairs of another table, with the same columns, or of a data set, with the ids of this model.
+
+        Pairs with ids that are not known are an "error", or left out ("skip").
+        """
+        if unknown == "skip":
+            source = known_pairs(self, source)
         if isinstance(source, Dataset):
-            return self._by_my_rows(source)
+            return in_rows_of(self.encoder, source)
         none = np.zeros(0, np.int32)
-        sides = _bare(self.encoder.queries), _bare(self.encoder.targets)
+        sides = bare(self.encoder.queries), bare(self.encoder.targets)
         return Dataset(none, none, np.zeros(0), None, None, *sides, self.columns).with_pairs(source, ratings=ratings)
 
-    def score(self, queries: Any, targets: Any) -> NDArray[Any]:
-        """Return the scores of pairs of ids."""
-        return self.model.score(self._rows("queries", queries), self._rows("targets", targets))
+    def score(self, queries: Any, targets: Any, *, unknown: Unknown = "error") -> NDArray[Any]:
+        """Return the scores of pairs of ids; see ``predict``."""
+        i, j = self._rows("queries", queries, unknown), self._rows("targets", targets, unknown)
+        return self._of_known(self.model.score(i, j, unknown=True), i, j, unknown)
 
-    def predict(self, queries: Any, targets: Any, *, unknown: bool = False) -> NDArray[Any]:
+    def predict(self, queries: Any, targets: Any, *, unknown: Unknown = "error", clip: bool = False) -> NDArray[Any]:
         """Return what the loss predicts for pairs of ids: ratings, or for the logistic loss probabilities.
 
-        With ``unknown``, ids that training has not seen are predicted by the offset and the other side's bias.
+        Args:
+            queries: the ids of the pairs' queries.
+            targets: those of their targets.
+            unknown: what becomes of pairs with ids that are not known: an "error" that lists them; "skip" makes their
+                predictions NaN; "features" predicts them by the offset and the other side's bias, which is all that is
+                known of an id alone. ``with_targets`` makes targets known by their attributes.
+            clip: whether predictions stay within the range of y in training.
         """
-        rows = [
-            side.ids.rows(given, what) if unknown else side.ids.known_rows(given, what)
-            for what, side, given in (
-                ("queries", self.encoder.queries, queries),
-                ("targets", self.encoder.targets, targets),
+        i, j = self._rows("queries", queries, unknown), self._rows("targets", targets, unknown)
+        predicted = self._of_known(self.model.predict(i, j, unknown=True), i, j, unknown)
+        return self.clipped(predicted) if clip else predicted
+
+    def _of_known(self, values: NDArray[Any], i: Any, j: Any, unknown: Unknown) -> NDArray[Any]:
+        return np.where((i >= 0) & (j >= 0), values, np.nan) if unknown == "skip" else values
+
+    @functools.cached_property
+    def range_of_y(self) -> tuple[float, float]:
+        """The lowest and the highest y of the training pairs."""
+        y = self.seen.data
+        return (float(y.min()), float(y.max())) if len(y) else (-np.inf, np.inf)
+
+    def clipped(self, predicted: NDArray[Any]) -> NDArray[Any]:
+        """Return predictions within the range of y in training."""
+        if self.positives:
+            raise ValueError(
+                "clip: the model was trained on positives only: its scores are to rank by, and have no range"
             )
-        ]
-        return self.model.predict(*rows, unknown=unknown)
+        return np.asarray(np.clip(predicted, *self.range_of_y))
 
     def interval(self, queries: Any, targets: Any, level: float = 0.9) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return, for pairs of ids, the ends of the intervals in which ratings lie with probability ``level``.
@@ -92,111 +132,177 @@ class Recommender:
         """
         return self.model.interval(self._rows("queries", queries), self._rows("targets", targets), level)
 
-    def predict_table(self, source: Any, *, interval: float | None = None) -> pl.DataFrame:
+    def predict_table(
+        self, source: Any, *, interval: float | None = None, unknown: Unknown = "error", clip: bool = False
+    ) -> pl.DataFrame:
         """Return the pairs of a table, by ids, with what the model predicts for each; ``interval`` adds the ends of the
-        intervals of that level."""
-        data = self.pairs(source, ratings=False)
-        frame = pl.DataFrame(
-            {
-                str(self.columns["query"]): self.encoder.queries.ids.column(data.query),
-                str(self.columns["target"]): self.encoder.targets.ids.column(data.target),
-                "predicted": self.model.predict(data.query, data.target).astype(float),
-            }
-        )
-        if interval is None:
-            return frame
-        low, high = self.model.interval(data.query, data.target, interval)
-        return frame.with_columns(pl.Series("low", low.astype(float)), pl.Series("high", high.astype(float)))
+        intervals of that level. ``unknown`` and ``clip`` are as for ``predict``, but "skip" leaves out rows."""
+        return predicted_table(self, source, interval, unknown, clip=clip)
 
     def parse_queries(self, given: Sequence[str]) -> list[Any]:
         """Return queries' ids that are given as text in the kind that the model knows."""
-        if self.encoder.queries.ids.values.dtype != pl.Int64 or self.encoder.queries.ids.objects is not None:
-            return list(given)
-        if wrong := [value for value in given if not re.fullmatch("-?[0-9]{1,19}", value)]:
-            raise ValueError(f"query: this model's ids are whole numbers, got {wrong[0]!r}")
-        return [int(value) for value in given]
+        return parsed(self.encoder.queries, "query", given)
 
-    def _rows(self, side: Literal["queries", "targets"], given: Any) -> NDArray[np.int32]:
-        return (self.encoder.queries if side == "queries" else self.encoder.targets).ids.known_rows(given, side)
+    def parse_targets(self, given: Sequence[str]) -> list[Any]:
+        """Return targets' ids that are given as text in the kind that the model knows."""
+        return parsed(self.encoder.targets, "target", given)
 
-    def recommend(self, queries: Any = None, k: int = 10, *, seen: bool = False) -> pl.DataFrame:
+    def _rows(self, side: Literal["queries", "targets"], given: Any, unknown: Unknown = "error") -> NDArray[np.int32]:
+        return rows_of(self.encoder.queries if side == "queries" else self.encoder.targets, given, side, unknown)
+
+    def recommend(
+        self,
+        queries: Any = None,
+        k: int = 10,
+        *,
+        seen: bool = False,
+        pairs: Any = None,
+        targets: Any = None,
+        exclude: Any = None,
+        where: Where | None = None,
+        unknown: Unknown = "error",
+        clip: bool = False,
+    ) -> pl.DataFrame:
         """Return the best targets for some queries' ids, or all: query, rank, target, label, score.
 
-        Pairs of the training data are left out unless ``seen``.
+        Args:
+            queries: ids of queries; None means all.
+            k: how many targets.
+            seen: whether pairs of the training data are among the answers.
+            pairs: pairs that came after training, a table with the columns of the training pairs: queries that have
+                some are folded in with all of their pairs, all else being held as it is. Without a column of ratings
+                they count as liked. They are left out of the answer. Pairs of other queries are ignored.
+            targets: ids of the only targets to choose from.
+            exclude: ids of targets to leave out.
+            where: only targets with these attributes: ``{"genre": "poetry", "year": [1999, 2000]}`` by values, one of
+                several; or conditions such as ``["genre = poetry", "year >= 1999"]``. Of a column of lists or tags, one
+                of them must be such a value.
+            unknown: what becomes of ids that are not known: an "error" that lists them; "skip" leaves them out;
+                "features" answers queries by what else is given of them, which are pairs, or nothing: the targets are
+                then ranked by their biases.
+            clip: whether scores stay within the range of y in training.
         """
         side = self.encoder.queries
-        rows = np.arange(len(side.ids), dtype=np.int32) if queries is None else self._rows("queries", queries)
-        best = self.model.recommend(None if queries is None else rows, k, exclude=None if seen else self.seen)
-        return self._answer(side.ids.column(np.repeat(rows, best.targets.shape[1])), best)
+        rows = np.arange(len(side.ids), dtype=np.int32) if queries is None else self._rows("queries", queries, unknown)
+        names = side.ids.column(rows) if queries is None or (rows >= 0).all() else as_column(queries, side)
+        if unknown == "skip" and (rows < 0).any():
+            names, rows = names.filter(pl.Series(rows >= 0)), rows[rows >= 0]
+        candidates = candidate_rows(self, targets, exclude, where, unknown)
+        if pairs is None and (rows >= 0).all():
+            best = best_of(
+                self.model,
+                k,
+                candidates,
+                queries=None if queries is None else rows,
+                exclude=None if seen else self.seen,
+            )
+        else:
+            best = self._best_with(pairs, k, rows, names, candidates, seen=seen)
+        return self._answer(names, best, clip=clip)
+
+    def _best_with(
+        self, pairs: Any, k: int, rows: NDArray[np.int32], names: pl.Series, candidates: Any, *, seen: bool
+    ) -> Ranked:
+        """Return the best targets for queries some of which are not known, or have new pairs."""
+        mine, known = newcomers.with_new_pairs(self, pairs, rows, names)
+        return best_of(self.model, k, candidates, embeddings=mine, exclude=None if seen else known.ones)
 
     def recommend_new(
-        self, table: Any, k: int = 10, *, extra: Mapping[str, Any] | None = None, pairs: Any = None
+        self,
+        table: Any = None,
+        k: int = 10,
+        *,
+        pairs: Any = None,
+        extra: Mapping[str, Any] | None = None,
+        targets: Any = None,
+        exclude: Any = None,
+        where: Where | None = None,
+        clip: bool = False,
     ) -> pl.DataFrame:
-        """Return the best targets for queries that training has not seen.
+        """Return the best targets for queries that training has not seen: by their attributes, their pairs, or both.
 
         Args:
             table: their attributes; the first column is what the answer calls them, if it is called as the ids of the
                 training data's table or pairs are, else the answer has row numbers.
             k: how many targets.
+            pairs: what they are known to be paired with: the targets' ids, for one query, or a table with the columns
+                of the training pairs; without a column of queries all pairs are of one. Queries with pairs are folded
+                in: what training would find for them, all else being held as it is. Without a column of ratings pairs
+                count as liked. They are left out of the answer.
             extra: for blocks that need no column, by name: links of these queries, or a matrix with a row for each.
-            pairs: for history features: what they are known to be paired with, a table whose first column is as the
-                first of ``table``, and whose second has targets' ids. It is left out of the answer.
+            targets: as for ``recommend``.
+            exclude: as for ``recommend``.
+            where: as for ``recommend``.
+            clip: as for ``recommend``.
         """
-        frame = read_table(table, "queries")
-        side = self.encoder.queries
-        named = frame.columns[0] in (side.key, self.columns.get("query"))
-        names = as_text(frame[frame.columns[0]])
-        matrices = side.matrices(Instances(frame, names, extra or {}))
-        known = None
-        if pairs is not None:
-            known = self._known(read_table(pairs, "pairs"), names)
-            if self.encoder.history:
-                matrices[HISTORY] = history_features(known)
-        if not matrices:
-            raise DataError(
-                "recommend_new: the model has no features of queries but their ids; train with a table of them, "
-                "or with history features"
-            )
-        best = self.model.recommend(k=k, features=matrices, exclude=known)
-        queries = frame[frame.columns[0]] if named else pl.Series(range(frame.height))
-        return self._answer(queries.gather(np.repeat(np.arange(frame.height), best.targets.shape[1])), best)
+        queries, mine, known = newcomers.new_queries(self, table, pairs, extra)
+        candidates = candidate_rows(self, targets, exclude, where)
+        best = best_of(self.model, k, candidates, embeddings=mine, exclude=None if known is None else known.ones)
+        return self._answer(queries, best, clip=clip)
 
-    def _known(self, pairs: pl.DataFrame, names: pl.Series) -> sp.csr_array:
-        """Return what new queries, called ``names``, are paired with."""
-        if pairs.width < 2:
-            raise DataError(f"pairs: expected two columns, queries and targets' ids, got {pairs.columns}")
-        if names.n_unique() < len(names):
-            raise DataError("queries: the first column must have a different value in each row, to be found by pairs")
-        rows = Ids.of(names, what="queries").known_rows(as_text(pairs[pairs.columns[0]]), "pairs, queries")
-        columns = self.encoder.targets.ids.known_rows(pairs[pairs.columns[1]], "pairs, targets")
-        known = sp.csr_array((np.ones(len(rows), np.float32), (rows, columns)), shape=(len(names), self.model.Z.rows))
-        known.data[:] = 1
-        return known
+    def embed_new(
+        self, table: Any = None, *, pairs: Any = None, extra: Mapping[str, Any] | None = None
+    ) -> NDArray[Any]:
+        """Return the vectors of queries that training has not seen, a row for each, as ``export`` writes those of known
+        ones: to be searched for in an index of targets. The parameters are those of ``recommend_new``."""
+        return newcomers.new_queries(self, table, pairs, extra)[1][:, : self.model.rank + sum(self.model.biases)]
 
-    def _answer(self, queries: pl.Series, best: Ranked) -> pl.DataFrame:
-        side, k = self.encoder.targets, best.targets.shape[1]
-        flat = best.targets.ravel()
-        frame = pl.DataFrame(
-            [
-                queries.alias("query"),
-                pl.Series("rank", np.tile(np.arange(1, k + 1), len(best.targets))),
-                side.ids.column(flat, "target"),
-                gather(side.labels, np.maximum(flat, 0)).alias("label"),
-                pl.Series("score", best.scores.ravel().astype(np.float64)),
-            ]
-        )
-        return frame if flat.min(initial=0) >= 0 else frame.filter(pl.Series(flat >= 0))
+    def with_targets(self, table: Any, *, extra: Mapping[str, Any] | None = None) -> Recommender:
+        """Return a recommender that also knows the targets of a table, by their attributes: as candidates, to be
+        predicted, compared and explained. Those that it knows stay as they are; nothing is trained.
 
-    def similar(self, targets: Any, k: int = 10) -> pl.DataFrame:
-        """Return the targets most like some, by the cosine of their embeddings."""
-        rows = self._rows("targets", targets)
-        best = self.model.similar(rows, k)
-        return self._answer(self.encoder.targets.ids.column(np.repeat(rows, best.targets.shape[1])), best)
+        Args:
+            table: attributes of targets, with the columns of the training data's table.
+            extra: as for ``recommend_new``.
+        """
+        return with_targets(self, table, extra)
 
-    def explain(self, query: Any, target: Any) -> Explanation:
-        """Return what each feature, by name, adds to the score of a pair; print it."""
-        found = self.model.explain(int(self._rows("queries", [query])[0]), int(self._rows("targets", [target])[0]))
-        return found.named(*self._feature_names())
+    @functools.cached_property
+    def balance(self) -> newcomers.Balance:
+        """How training weighed pairs by how often their instances occur."""
+        return newcomers.Balance.of(self.seen, self.weight, self.settings.balance)
+
+    def _answer(self, queries: pl.Series, best: Ranked, *, clip: bool = False) -> pl.DataFrame:
+        """Return rankings, a row for each target; ``queries`` are what the rows of the ranking are called."""
+        scores = best.scores.astype(np.float64)
+        if clip:
+            check_scale(self.model.loss, self.range_of_y)
+            scores = self.clipped(scores)
+        return ranked_table(self.encoder.targets, ("query", queries), "target", best.targets, scores)
+
+    def similar(
+        self, targets: Any = None, k: int = 10, *, queries: Any = None, unknown: Unknown = "error"
+    ) -> pl.DataFrame:
+        """Return the targets most like some targets, or the queries most like some queries, by the cosine of their
+        embeddings: the id that was asked about, rank, similar, label, score.
+
+        Ids that are not known are an "error" or left out ("skip"); by "features" nothing is known to compare.
+        """
+        if (targets is None) == (queries is None):
+            raise ValueError("similar: give targets or queries")
+        name: Literal["queries", "targets"] = "targets" if queries is None else "queries"
+        side = self.encoder.targets if queries is None else self.encoder.queries
+        rows = self._rows(name, targets if queries is None else queries, unknown)
+        rows = rows[rows >= 0]
+        best = self.model.similar(rows, k) if queries is None else self.model.similar(k=k, queries=rows)
+        asked = "target" if queries is None else "query"
+        return ranked_table(side, (asked, side.ids.column(rows)), "similar", best.targets, best.scores)
+
+    @overload
+    def explain(self, query: Any, target: Any, *, unknown: Literal["error", "features"] = "error") -> Explanation: ...
+
+    @overload
+    def explain(self, query: Any, target: Any, *, unknown: Unknown) -> Explanation | None: ...
+
+    def explain(self, query: Any, target: Any, *, unknown: Unknown = "error") -> Explanation | None:
+        """Return what each feature, by name, adds to the score of a pair; print it.
+
+        Of an id that is not known: an "error"; None ("skip"); or what the other side adds ("features").
+        """
+        i, j = self._rows("queries", [query], unknown)[0], self._rows("targets", [target], unknown)[0]
+        if unknown == "skip" and (i < 0 or j < 0):
+            return None
+        return self.model.explain(int(i), int(j), unknown=True).named(*self.feature_names())
 
     def remaining_features(self) -> dict[str, list[str]]:
         """Return, of each block in which some features are zero in all dimensions, the names of those that remain.
@@ -204,23 +310,9 @@ class Recommender:
         Blocks are called as strengths call them, "target.genres"; the features with the largest parameters come first.
         Ids, and the history of queries, are left out.
         """
-        found: dict[str, list[str]] = {}
-        sides = zip(
-            ("query", "target"),
-            (self.model.X, self.model.Z),
-            (self.model.P, self.model.Q),
-            self._feature_names(),
-            strict=True,
-        )
-        for side, features, W, names in sides:
-            for block, columns in features.blocks.items():
-                size = np.abs(W[columns]).max(axis=1, initial=0)
-                if block not in (INDICATOR, HISTORY) and not size.all():
-                    largest = np.argsort(-size, kind="stable")[: np.count_nonzero(size)]
-                    found[f"{side}.{block}"] = [str(names[block][int(s)]) for s in largest]
-        return found
+        return facts.remaining_features(self)
 
-    def _feature_names(self) -> tuple[dict[str, Any], dict[str, Any]]:
+    def feature_names(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return what the features of each block of the queries, and of the targets, are called."""
         queries = {**self.encoder.queries.names(), HISTORY: self.encoder.targets.labels}
         return queries, dict(self.encoder.targets.names())
@@ -234,14 +326,14 @@ class Recommender:
         all targets that are not in the training data.
         """
         chosen = [metric] if isinstance(metric, str | Metric) or callable(metric) else metric
-        return evaluate(self.model, self._by_my_rows(data), chosen, self.seen, positives=self.positives)
+        return evaluate(self.model, in_rows_of(self.encoder, data), chosen, self.seen, positives=self.positives)
 
     def compare(self, data: Dataset, metric: AnyMetric | None = None) -> Comparison:
         """Return a metric on pairs of a data set, beside those of the mean and of biases alone, or of popularity.
 
         A model that is no better than these has learnt nothing. All ids must be known, as for ``evaluate``.
         """
-        mine = self._by_my_rows(data)
+        mine = in_rows_of(self.encoder, data)
         values = evaluate(self.model, mine, None if metric is None else [metric], self.seen, positives=self.positives)
         name, value = next(iter(values.items()))
         chosen = metric_of(name if metric is None else metric)
@@ -252,24 +344,6 @@ class Recommender:
     def positives(self) -> bool:
         """Whether it was trained on positives only."""
         return self.settings.data == "positives"
-
-    def _by_my_rows(self, data: Dataset) -> Dataset:
-        """Return a data set with the row numbers that its ids have in this model."""
-        if not isinstance(data, Dataset):
-            raise TypeError(f"expected a Dataset, got {type(data).__name__}; pairs(...) makes one of a table")
-        changes: dict[str, Any] = {}
-        for role, what, side, encoder in (
-            ("query", "queries", data.queries, self.encoder.queries),
-            ("target", "targets", data.targets, self.encoder.targets),
-        ):
-            if side.ids is encoder.ids:
-                continue
-            rows = encoder.ids.rows_of(side.ids)[getattr(data, role)]
-            if (lost := rows < 0).any():
-                unknown = side.ids.at(getattr(data, role)[lost][:1])[0]
-                raise DataError(f"{what}: {int(lost.sum())} pairs have ids that are not known, such as {unknown!r}")
-            changes |= {role: rows, what: _bare(encoder)}
-        return attrs.evolve(data, **changes) if changes else data
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the objective, and the metric on the validation part, by rounds; return matplotlib's axes.
@@ -287,61 +361,34 @@ class Recommender:
 
         return report(self, test, data=data)
 
-    def _facts(self) -> dict[str, str]:
-        """Return what is shown of it."""
-        model = self.model
-
-        def side(count: int, blocks: Mapping[str, slice]) -> str:
-            return f"{count}: " + ", ".join(f"{name} ({part.stop - part.start})" for name, part in blocks.items())
-
-        facts = {
-            "queries": side(model.X.rows, model.X.blocks),
-            "targets": side(model.Z.rows, model.Z.blocks),
-            "training pairs": f"{self.seen.nnz}, positives only" if self.positives else str(self.seen.nnz),
-            "model": f"rank {model.rank}, {model.loss!r}, offset {model.offset:.4g}",
-        }
-        if model.history:
-            last = model.history[-1]
-            facts["training"] = f"{last.round} rounds, objective {last.objective:.6g}"
-        if self.metric is not None and self.validation:
-            chosen = self.validation[min(len(model.history), len(self.validation)) - 1]
-            facts["validation"] = f"{self.metric} {chosen:.4f}"
-        return facts
-
     def __repr__(self) -> str:
         """Return what it is in a few lines."""
-        return "\n".join(["Recommender", *(f"  {name:15} {value}" for name, value in self._facts().items())])
+        return facts.as_text(self)
 
     def _repr_html_(self) -> str:
         """Return the same for notebooks."""
-        return facts_table("Recommender", self._facts().items())
+        return facts.as_html(self)
 
     @property
     def pandas(self) -> Any:
         """The same recommender, whose answers are frames of pandas: ``trained.pandas.recommend([17])``."""
         return InPandas(self)
 
+    def export(self, folder: str | os.PathLike[str], to: Form = "parquet") -> list[Path]:
+        """Write vectors of all queries and targets to a folder, and return the files. Biases are part of the vectors:
+        the targets of the largest inner product with a query's vector are those that ``recommend`` gives, in its order.
+
+        ``to`` is "parquet" (ids, labels and vectors), "npy" (ids and labels as CSV beside), or the same with an index
+        of the targets, "usearch" or "faiss".
+        """
+        return export(self, folder, to)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to one safetensors file; a feature block whose class no plugin offers is refused."""
-        sections = {"model": self.model.section(), "recommender": self._section()}
+        sections = {"model": self.model.section(), "recommender": recommender_section(self)}
         for name, side in (("queries", self.encoder.queries), ("targets", self.encoder.targets)):
             sections[name] = file.Section(*side.to_parts(origin))
         file.write(path, sections)
-
-    def _section(self) -> file.Section:
-        about = {
-            "history": self.encoder.history,
-            "validation": list(self.validation),
-            "metric": self.metric,
-            "columns": dict(self.columns),
-            "settings": self.settings.to_json(),
-        }
-        arrays: dict[str, NDArray[Any]] = {
-            "seen.ptr": self.seen.indptr.astype(np.int64),
-            "seen.index": self.seen.indices.astype(np.int32, copy=False),
-            "seen.y": self.seen.data.astype(np.float32, copy=False),
-        }
-        return file.Section(about, arrays if self.weight is None else arrays | {"seen.weight": self.weight})
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, loss: Loss | None = None, threads: int | None = None) -> Recommender:
@@ -350,38 +397,7 @@ class Recommender:
         if "recommender" not in sections and "model" in sections:
             raise DataError(f"{path}: a model by row numbers, without ids; read it with Model.load")
         with file.checking(path):
-            section = file.section_of(sections, "recommender")
-            model = Model.of_section(file.section_of(sections, "model"), path, loss=loss, threads=threads)
-            queries, targets = (
-                SideEncoder.from_section(
-                    file.section_of(sections, name), lambda kind, about: restored_class(kind, about, str(path))
-                )
-                for name in ("queries", "targets")
-            )
-            encoder = Encoder(queries, targets, section.flag("history"))
-            check_encoder(encoder, model)
-            remembered = {name: v for name, v in section.part("settings").about.items() if name != "loss"}
-            settings, lost = Settings.from_json(remembered, str(path))
-            seen, weight = seen_pairs(section, (model.X.rows, model.Z.rows))
-            return cls(
-                model=model,
-                encoder=encoder,
-                seen=seen,
-                weight=weight,
-                validation=tuple(
-                    file.Section({"validation": value}, {}).number("validation")
-                    for value in section.items("validation")
-                ),
-                metric=section.text_or_none("metric"),
-                columns=columns_of(section.part("columns")),
-                settings=settings.replace(loss=model.loss),
-                lost=lost,
-            )
-
-
-def _bare(side: SideEncoder) -> Attributes:
-    """Return the ids of a side, without attributes."""
-    return Attributes(side.ids, pl.DataFrame({"id": side.ids.values}), (), side.indicator, None)
+            return cls(**recommender_fields(sections, path, loss, threads))
 
 
 __all__ = ["Recommender"]

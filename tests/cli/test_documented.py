@@ -22,6 +22,7 @@ NAMES = [
     "updating",
     "evaluation",
     "report",
+    "serving",
 ]
 PAGES = [ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in NAMES)]
 LINE = re.compile(r"(?:^ {4}|&& )(fmfkit .*)$", re.MULTILINE)

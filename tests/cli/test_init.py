@@ -26,8 +26,8 @@ def test_the_version_is_told_without_importing_numpy():
 
 
 COMMANDS = [
-    *("compare", "demo", "evaluate", "explore", "fit", "info", "inspect", "new-plugin", "plugins", "predict"),
-    "recommend",
+    *("compare", "demo", "evaluate", "explain", "explore", "export", "fit", "info", "inspect", "new-plugin", "plugins"),
+    *("predict", "recommend", "similar"),
 ]
 
 

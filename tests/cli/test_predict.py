@@ -27,6 +27,19 @@ def test_unknown_ids_in_a_file_are_named(model, shop):
     assert "pairs, queries: 1 ids are not known, such as 'nobody'" in result.output
 
 
+def test_unknown_ids_are_left_out_or_answered_on_request(model, shop):
+    (shop / "ask.csv").write_text("user,book\nu3,7\nnobody,9\nnobody,7\n")
+    result = run("predict", model, "ask.csv")
+    assert result.output.count("nobody") == 1
+    skipped = printed("predict", model, "ask.csv", "--unknown", "skip").splitlines()
+    assert [line.rpartition(",")[0] for line in skipped] == ["user,book", "u3,7"]
+    every = printed("predict", model, "ask.csv", "--unknown", "features").splitlines()
+    assert [line.rpartition(",")[0] for line in every[1:]] == ["u3,7", "nobody,9", "nobody,7"]
+    invoke("predict", model, "ask.csv", "--unknown", "skip", "--clip", "--out", "predicted.parquet")
+    low, high = Recommender.load(model).range_of_y
+    assert pl.read_parquet(shop / "predicted.parquet")["predicted"].is_between(low, high).all()
+
+
 def test_intervals_are_columns_of_their_own(shop):
     invoke("fit", "ratings.csv", "--rank", "4")
     table = pl.read_csv(io.StringIO(printed("predict", "model.fmf", "ratings.csv", "--interval", "0.9")))

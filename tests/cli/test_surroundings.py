@@ -59,10 +59,10 @@ REFUSED = {
     ),
     "a device": ("fit pairs.csv --out /dev/null", "/dev/null: it is a device; give the path of a file"),
     "a full device": ("predict model.fmf pairs.csv --out /dev/full", "/dev/full: it is a device"),
-    "a pipe": ("recommend model.fmf --out pipe", "pipe: it is a pipe or socket; give the path of a file"),
+    "a pipe": ("recommend model.fmf --all --out pipe", "pipe: it is a pipe or socket; give the path of a file"),
     "a deleted working directory": ("fit {folder}/pairs.csv", "the folder it is relative to is gone"),
-    "a model that is a folder's": ("recommend /dev/zero", "/dev/zero: not a model file: it is no file at all"),
-    "a disk that is full for what is printed": ("recommend model.fmf > /dev/full", "No space left on device"),
+    "a model that is a folder's": ("recommend /dev/zero --all", "/dev/zero: not a model file: it is no file at all"),
+    "a disk that is full for what is printed": ("recommend model.fmf --all > /dev/full", "No space left on device"),
     "a file name in another encoding": ("fit nämlich.csv", "its name is not text in this locale"),
 }
 
@@ -84,7 +84,7 @@ def test_a_command_that_cannot_end_well_says_why_at_once(folder, tmp_path, case)
 
 
 def test_a_folder_as_a_path_is_refused(folder):
-    for command in ("fit pairs.csv", "predict model.fmf pairs.csv", "recommend model.fmf"):
+    for command in ("fit pairs.csv", "predict model.fmf pairs.csv", "recommend model.fmf --all"):
         ran = shell(f"fmfkit {command} --out .", folder)
         assert ran.returncode == 2
         assert b"File '.' is a directory" in ran.stderr
@@ -128,7 +128,7 @@ def test_where_no_disk_has_room_that_is_said(folder, tmp_path):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["model.fmf"]
 
 
-@pytest.mark.parametrize("command", ["predict model.fmf {folder}/pairs.csv", "recommend model.fmf"])
+@pytest.mark.parametrize("command", ["predict model.fmf {folder}/pairs.csv", "recommend model.fmf --all"])
 def test_answers_that_a_disk_has_no_room_for_leave_the_old_file(folder, tmp_path, command):
     shutil.copy(folder / "model.fmf", tmp_path)
     (tmp_path / "out.csv").write_text("old")
@@ -139,7 +139,7 @@ def test_answers_that_a_disk_has_no_room_for_leave_the_old_file(folder, tmp_path
 
 
 @pytest.mark.parametrize(
-    "command", ["recommend model.fmf", "recommend model.fmf --json", "predict model.fmf pairs.csv"]
+    "command", ["recommend model.fmf --all", "recommend model.fmf --all --json", "predict model.fmf pairs.csv"]
 )
 def test_a_reader_that_has_read_enough_ends_a_command_quietly(folder, command):
     ran = shell(f"fmfkit {command} | head -c 30 >&2; exit ${{PIPESTATUS[0]}}", folder)
@@ -148,7 +148,7 @@ def test_a_reader_that_has_read_enough_ends_a_command_quietly(folder, command):
 
 
 def test_a_pipe_that_is_closed_before_anything_is_printed_is_noticed(folder):
-    ran = shell("(sleep 1; fmfkit recommend model.fmf) | true; exit ${PIPESTATUS[0]}", folder)
+    ran = shell("(sleep 1; fmfkit recommend model.fmf --all) | true; exit ${PIPESTATUS[0]}", folder)
     assert (ran.returncode, ran.stderr) == (streams.PIPE_CLOSED, b"")
 
 

@@ -89,7 +89,7 @@ def test_a_target_shows_its_features_and_what_is_similar(site, shelved):
     page = shown(site, "/target", row=3)
     alike = trained.similar([trained.encoder.targets.ids.at([3])[0]], k=10)
     assert links(page, "/target") == [
-        f"/target?row={row}" for row in trained.encoder.targets.ids.known_rows(alike["target"], "targets")
+        f"/target?row={row}" for row in trained.encoder.targets.ids.known_rows(alike["similar"], "targets")
     ]
     assert re.search(r"genres: (<i>sea</i>|love & war|'crime')", page.text)
     assert links(page, "/like")[1:] == ["/like?like=3"]

@@ -149,7 +149,7 @@ def test_similar_has_the_largest_cosines_and_not_itself():
             r"queries: expected a flat list of row numbers, got shape \(2, 2\)",
         ),
         (lambda: MODEL.similar([[0, 1]]), "targets: expected a flat list"),
-        (lambda: MODEL.recommend([1], features=np.ones((1, 2))), "queries or features, not both"),
+        (lambda: MODEL.recommend([1], features=np.ones((1, 2))), "one of queries, features and embeddings"),
         (lambda: MODEL.recommend(features=np.ones((1, 2))), "X: 2 columns, expected 37"),
         (lambda: MODEL.recommend(features={"sharde": np.ones((1, 2))}), "no feature block 'sharde'"),
         (lambda: MODEL.recommend(exclude=sp.csr_array((30, 3))), "sparse matrix with 50 columns"),

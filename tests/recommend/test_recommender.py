@@ -1,6 +1,7 @@
 """A trained model answers by ids, about known and new instances, and comes back from files."""
 
 import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 
 import attrs
 import numpy as np
@@ -28,7 +29,10 @@ def test_answers_speak_in_ids_and_labels(data, trained):
     }
     assert not known & set(best["target"][:4])
     np.testing.assert_allclose(trained.score(["r3"], [best["target"][0]]), best["score"][0], rtol=1e-5)
-    assert "b7" not in trained.similar(["b7"], k=3)["target"]
+    similar = trained.similar(["b7"], k=3)
+    assert similar.columns == ["target", "rank", "similar", "label", "score"]
+    assert "b7" not in similar["similar"]
+    assert trained.similar(queries=["r3"], k=2).columns[0] == "query"
     told = trained.explain("r3", "b7")
     assert set(told.blocks("by_target")) == {"indicator", "genres"}
 
@@ -91,7 +95,8 @@ def test_pairs_of_new_queries_belong_to_their_rows():
     pairs = {"user": np.repeat(range(9), 3), "item": [*range(9)] * 3, "rating": [1.0, 2.0, 3.0] * 9}
     trained = FMF(rank=2, rounds=3).fit(Dataset.of(pairs, history=True))
     for first in ("user", "who"):
-        best = trained.recommend_new({first: ["b", "a"]}, k=9, pairs={"x": ["b", "b"], "item": [1, 2]})
+        known = {"x": ["b", "b"], "item": [1, 2], "rating": [3.0, 1.0]}
+        best = trained.recommend_new({first: ["b", "a"]}, k=9, pairs=known)
         rows = best.with_row_index().with_columns(row=pl.col("index") >= 7)
         assert not {1, 2} & set(rows.filter(~pl.col("row"))["target"])
         assert {1, 2} <= set(rows.filter(pl.col("row"))["target"])
@@ -148,7 +153,7 @@ def test_ids_given_as_text_are_read_in_the_kind_that_the_model_knows(trained):
 def test_predictions_of_unknown_ids_are_made_of_what_is_known(trained):
     model = trained.model
     row = trained.encoder.queries.ids.rows(["r7"])[0]
-    found = trained.predict(["nobody", "r7"], ["nothing", "nothing"], unknown=True)
+    found = trained.predict(["nobody", "r7"], ["nothing", "nothing"], unknown="features")
     np.testing.assert_allclose(found, [model.offset, model.offset + model.query_bias[row]], rtol=1e-6)
     with pytest.raises(DataError, match="queries: 1 ids are not known"):
         trained.predict(["nobody"], ["b1"])
@@ -200,6 +205,27 @@ def test_recommending_to_one_query_costs_what_its_own_pairs_cost(busy):
     row = busy.encoder.queries.ids.rows([7])[0]
     rows = busy.encoder.targets.ids.rows(best["target"])
     assert not busy.seen[[row]].toarray()[0, rows].any()
+
+
+def test_several_threads_get_the_answers_that_one_gets(trained):
+    """Nothing is made beforehand: the first questions of all threads meet what is made once."""
+    pairs = {"book": ["b1", "b2"], "rating": [5.0, 1.0]}
+    questions = [
+        lambda of: of.recommend(["r3"], 5),
+        lambda of: of.recommend(k=3),
+        lambda of: of.recommend(["r5"], 5, where="genres=sea", exclude=["b3"]),
+        lambda of: of.recommend_new(pairs=pairs, k=5),
+        lambda of: of.recommend(["r3"], 5, pairs={"reader": ["r3"], "book": ["b9"], "rating": [2.0]}),
+        lambda of: of.similar(["b7"], 4),
+        lambda of: of.similar(queries=["r3"], k=4),
+        lambda of: pl.DataFrame({"score": of.predict(["r3", "r5"], ["b1", "b2"], clip=True)}),
+    ]
+    expected = [ask(trained) for ask in questions]
+    for _ in range(3):
+        fresh = attrs.evolve(trained, model=attrs.evolve(trained.model))
+        with ThreadPoolExecutor(8) as pool:
+            found = list(pool.map(lambda n, of=fresh: questions[n % len(questions)](of), range(64)))
+        assert all(answer.equals(expected[n % len(questions)]) for n, answer in enumerate(found))
 
 
 def test_a_query_is_answered_alone_as_it_is_among_all(trained):

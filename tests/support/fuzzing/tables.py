@@ -217,9 +217,11 @@ def ids(choices: Choices) -> None:
     given = _ids(choices)
     kind = choices.below(8)
     if kind == 0:
-        finite_scores(made.recommend(given, choices.pick([1, 2, 10**6, 0, -1, 2**40, 1.5, "2", None])))
+        asked = {"targets": _ids(choices), "exclude": _ids(choices), "where": choices.plain(), "unknown": "skip"}
+        some = {name: value for name, value in asked.items() if choices.chance(2)}
+        finite_scores(made.recommend(given, choices.pick([1, 2, 10**6, 0, -1, 2**40, 1.5, "2", None]), **some))
     elif kind == 1:
-        finite("predictions", made.predict(given, _ids(choices), unknown=choices.chance(2)))
+        finite("predictions", made.predict(given, _ids(choices), unknown=choices.pick(["error", "features"])))
     elif kind == 2:
         finite_scores(made.similar(given))
     elif kind == 3:
