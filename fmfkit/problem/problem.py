@@ -56,6 +56,9 @@ class Changes(ObjectiveOptions, total=False):
     weight: ArrayLike | None
 
 
+SIDES: tuple[SideName, SideName] = ("query", "target")
+
+
 class Problem:
     """Queries, targets, their features, the y of some pairs, and what a good model is.
 
@@ -63,7 +66,7 @@ class Problem:
     ``replace`` returns another one, which shares what is laid out.
     """
 
-    __slots__ = ("_cells", "_objective", "_observations", "_offset", "_query", "_strengths", "_target")
+    __slots__ = ("_cells", "_means", "_objective", "_observations", "_offset", "_query", "_strengths", "_target")
 
     def __init__(self, observations: Observations, objective: Objective) -> None:
         """Check that the two belong together, and make the strengths."""
@@ -87,6 +90,7 @@ class Problem:
         self._observations, self._objective = observations, objective
         self._offset = objective.offset_for(y, weight)
         self._cells = _cell_weights(observations, objective.cells)
+        self._means = {name: self._mean_total(name) for name in SIDES}
         self._strengths = self._initial_strengths()
         self._query, self._target = self._side("query"), self._side("target")
 
@@ -219,6 +223,9 @@ class Problem:
 
     def mean_total(self, name: SideName) -> float:
         """Return what the pairs and the cells of an instance of a side weigh, on average over those that have pairs."""
+        return self._means[name]
+
+    def _mean_total(self, name: SideName) -> float:
         data = self._observations
         total = data.total
         if (all_cells := self._objective.cells) is not None:
