@@ -131,7 +131,7 @@ class Dataset:
             source: the table: a path, a frame, an Arrow table, or a mapping of columns.
             ratings: whether it has ratings; of a table without, every pair is a positive.
         """
-        frame = read_table(source, "pairs")
+        frame = read_table(source, "pairs", bad_rows=None)
         roles = {
             role: column if role not in ("weight", "time") or column in frame.columns else None
             for role, column in self.columns.items()

@@ -53,7 +53,7 @@ class Text:
     """The line of the file at which each row begins."""
 
 
-def read_delimited(source: Path | bytes, name: str, separator: str, bad_rows: BadRows) -> pl.DataFrame:
+def read_delimited(source: Path | bytes, name: str, separator: str, bad_rows: BadRows | None) -> pl.DataFrame:
     """Return the table of a text file; ``separator`` is what its name promises.
 
     What polars cannot read, or only by filling short rows up, is read row by row.
@@ -75,7 +75,7 @@ def read_delimited(source: Path | bytes, name: str, separator: str, bad_rows: Ba
     return read_rows(source, name, separator, bad_rows).frame
 
 
-def read_rows(source: Path | bytes, name: str, separator: str, bad_rows: BadRows) -> Text:
+def read_rows(source: Path | bytes, name: str, separator: str, bad_rows: BadRows | None) -> Text:
     """Return the same table, read row by row, and the line of each row."""
     text = _decoded(_content(source), name)
     form = recognise(text[:HEAD], separator)
@@ -240,7 +240,7 @@ def _records(text: str, separator: str, name: str) -> Iterator[tuple[int, list[s
         raise DataError(f"{name}: line {line} could not be read ({error}); is a quote never closed?") from None
 
 
-def _refuse_or_say(name: str, width: int, bad: dict[int, int], rows: int, bad_rows: BadRows) -> None:
+def _refuse_or_say(name: str, width: int, bad: dict[int, int], rows: int, bad_rows: BadRows | None) -> None:
     """Refuse rows with a wrong number of fields, or say that they are left out."""
     told = listed("line", [f"{line} ({count} fields)" for line, count in bad.items()])
     text = f"{name}: {len(bad):,} of {rows:,} rows do not have {width} fields as the first line does: {told}"

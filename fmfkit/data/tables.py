@@ -25,16 +25,16 @@ SEPARATOR = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
 """What separates the fields of text files, unless another separator is recognised."""
 
 
-def read_table(source: Source, name: str = "table", *, bad_rows: BadRows = "error") -> pl.DataFrame:
+def read_table(source: Source, name: str = "table", *, bad_rows: BadRows | None = "error") -> pl.DataFrame:
     """Return a table as a polars frame.
 
     Args:
         source: a path (CSV, TSV, Parquet, Arrow), a polars or pandas frame, an Arrow table, or a mapping of columns.
         name: what errors call it.
         bad_rows: of a text file, what becomes of rows with another number of fields than the first: "error" lists
-            them, "skip" leaves them out, and warns.
+            them, and says that there is a choice, "skip" leaves them out, and warns; None lists them.
     """
-    if bad_rows not in BAD_ROWS:
+    if bad_rows not in (None, *BAD_ROWS):
         raise ValueError(f"bad_rows: expected one of {list(BAD_ROWS)}, got {bad_rows!r}")
     if isinstance(source, str | os.PathLike):
         frame = _read_path(Path(source), bad_rows)
@@ -59,7 +59,7 @@ def read_table(source: Source, name: str = "table", *, bad_rows: BadRows = "erro
     return frame
 
 
-def _read_path(path: Path, bad_rows: BadRows) -> pl.DataFrame:
+def _read_path(path: Path, bad_rows: BadRows | None) -> pl.DataFrame:
     if not path.exists():
         raise FileNotFoundError(f"{path}: there is no such file")
     if not is_text(str(path)):
@@ -78,7 +78,7 @@ def _read_path(path: Path, bad_rows: BadRows) -> pl.DataFrame:
         raise DataError(f"{path}: could not be read ({first})") from None
 
 
-def _read_file(path: Path, bad_rows: BadRows) -> pl.DataFrame:
+def _read_file(path: Path, bad_rows: BadRows | None) -> pl.DataFrame:
     regular, kind = stat.S_ISREG(path.stat().st_mode), _ending(path)
     source = path if regular else path.read_bytes()
     if (path.stat().st_size if isinstance(source, Path) else len(source)) == 0:

@@ -110,7 +110,7 @@ def pairs_of_table(
     encoder: Encoder, columns: Mapping[str, str | None], source: Any, unknown: Unknown
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], pl.DataFrame]:
     """Return the rows of the pairs of a table, or of a data set, and their ids."""
-    frame = None if isinstance(source, Dataset) else read_table(source, "pairs")
+    frame = None if isinstance(source, Dataset) else read_table(source, "pairs", bad_rows=None)
     rows, ids = [], []
     for role, what, side in (("query", "queries", encoder.queries), ("target", "targets", encoder.targets)):
         name = str(columns[role])
@@ -129,7 +129,7 @@ def pairs_of_table(
 
 def known_pairs(of: Recommender, source: Any) -> Any:
     """Return a table of pairs, or a data set, without the pairs that have ids that are not known."""
-    source = source if isinstance(source, Dataset) else read_table(source, "pairs")
+    source = source if isinstance(source, Dataset) else read_table(source, "pairs", bad_rows=None)
     i, j, _ = pairs_of_table(of.encoder, of.columns, source, "skip")
     known = (i >= 0) & (j >= 0)
     if not known.any():

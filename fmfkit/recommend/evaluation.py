@@ -286,7 +286,7 @@ def suitable_metrics(loss: Loss, y: NDArray[np.float64], *, positives: bool = Fa
 
 
 def evaluate(
-    model: Model, data: Dataset, chosen: Sequence[AnyMetric] | None, seen: Any, *, positives: bool = False
+    model: Model, data: Dataset, chosen: AnyMetric | Sequence[AnyMetric] | None, seen: Any, *, positives: bool = False
 ) -> dict[str, float]:
     """Return metrics of a model on the pairs of a data set with its row numbers, by name.
 

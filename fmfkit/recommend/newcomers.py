@@ -71,7 +71,7 @@ def read_pairs(of: Recommender, given: Any, names: pl.Series | None, first: str)
     """
     if isinstance(given, list | tuple | np.ndarray | pl.Series):
         given = pl.DataFrame({str(of.columns["target"]): given})
-    frame = read_table(given, "pairs")
+    frame = read_table(given, "pairs", bad_rows=None)
     query, target = _ids(of, frame, first)
     targets = of.encoder.targets.ids.known_rows(frame[target], "pairs, targets")
     if query is None:

@@ -41,7 +41,7 @@ from fmfkit.recommend.asking import (
 from fmfkit.recommend.attributes import Where
 from fmfkit.recommend.baselines import Comparison, Known, compare
 from fmfkit.recommend.blocks import origin
-from fmfkit.recommend.evaluation import AnyMetric, Judged, Metric, evaluate, metric_of
+from fmfkit.recommend.evaluation import AnyMetric, Judged, evaluate, metric_of
 from fmfkit.recommend.export import Form, export
 from fmfkit.recommend.frames import InPandas
 from fmfkit.recommend.new_targets import with_targets
@@ -325,8 +325,7 @@ class Recommender:
         "ndcg@10", "map@5", "precision@1", "recall@20" or "mrr@100", take the pairs with y above 0 as relevant, and rank
         all targets that are not in the training data.
         """
-        chosen = [metric] if isinstance(metric, str | Metric) or callable(metric) else metric
-        return evaluate(self.model, in_rows_of(self.encoder, data), chosen, self.seen, positives=self.positives)
+        return evaluate(self.model, in_rows_of(self.encoder, data), metric, self.seen, positives=self.positives)
 
     def compare(self, data: Dataset, metric: AnyMetric | None = None) -> Comparison:
         """Return a metric on pairs of a data set, beside those of the mean and of biases alone, or of popularity.
@@ -334,7 +333,7 @@ class Recommender:
         A model that is no better than these has learnt nothing. All ids must be known, as for ``evaluate``.
         """
         mine = in_rows_of(self.encoder, data)
-        values = evaluate(self.model, mine, None if metric is None else [metric], self.seen, positives=self.positives)
+        values = evaluate(self.model, mine, metric, self.seen, positives=self.positives)
         name, value = next(iter(values.items()))
         chosen = metric_of(name if metric is None else metric)
         judged = Judged(self.model, as_positives(mine) if self.positives else mine, self.seen)
