@@ -114,7 +114,7 @@ class Watch:
         except OSError as error:
             self._lost(rank, f"is gone ({error})")
             return False
-        if said.endswith(DONE):
+        if DONE in said:
             del self._peers[rank]
             return False
         if not said:
@@ -145,7 +145,7 @@ class Watch:
             self.end(f"{trace}{type(error).__name__}: {error}")
         self.comm.barrier()  # nobody ends before all are done
         self._over.set()
-        for peer in self._peers.values():
+        for peer in list(self._peers.values()):  # the thread takes away those that are done
             with contextlib.suppress(OSError):
                 peer.settimeout(1)
                 peer.sendall(DONE)
