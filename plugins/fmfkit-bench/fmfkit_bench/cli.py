@@ -11,6 +11,7 @@ COMMANDS = {
     "cells": ("fmfkit_bench.speed.cells", "Time what the term over all cells adds to a round."),
     "data": ("fmfkit_bench.data.command", "Show what the generated data is like, and how much its features help."),
     "losses": ("fmfkit_bench.components.losses", "Time losses by name, or the ways to write one, beside the built-in."),
+    "mpi": ("fmfkit_bench.speed.ranks", "Time rounds on several ranks, and count the bytes that they send."),
     "paper": ("fmfkit_bench.paper.command", "Repeat the paper's experiments and check its claims."),
     "peers": ("fmfkit_bench.peers.command", "Compare fmfkit with other systems."),
     "regularizers": ("fmfkit_bench.components.regularizers", "Time regularizers by name beside the elastic net."),
