@@ -106,7 +106,7 @@ class Ids:
     @functools.cached_property
     def _order(self) -> NDArray[np.int64]:
         """The rows in the order of their ids."""
-        return self.values.arg_sort().to_numpy()
+        return self.values.arg_sort().to_numpy().astype(np.int64)
 
     @functools.cached_property
     def _ascending(self) -> NDArray[np.int64]:
