@@ -38,8 +38,8 @@ def test_growth_and_balance_are_tuned_where_they_are_above_0_and_stay_in_bounds(
 def test_features_are_encoded_and_pairs_laid_out_once_for_all_trials(monkeypatch, data, options, groupings):
     block, laid, grouped = Counting("genres"), [], []
     real_layout, real_grouped = observations.lay_out, pairs.Given.grouped
-    monkeypatch.setattr(observations, "lay_out", lambda *given: laid.append(given[0]) or real_layout(*given))
-    monkeypatch.setattr(pairs.Given, "grouped", lambda *given: grouped.append(1) or real_grouped(*given))
+    monkeypatch.setattr(observations, "lay_out", lambda *a, **more: laid.append(a[0]) or real_layout(*a, **more))
+    monkeypatch.setattr(pairs.Given, "grouped", lambda *a, **more: grouped.append(1) or real_grouped(*a, **more))
     readers, books = data.queries.ids.at(data.query), data.targets.ids.at(data.target)
     classes = Dataset.of(
         {"reader": readers, "book": books, "rating": data.y > 3},
