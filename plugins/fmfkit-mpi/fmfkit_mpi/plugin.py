@@ -15,7 +15,7 @@ def fmfkit_solvers() -> list[Spec]:
             "sharded",
             "fmfkit_mpi.solver:Sharded",
             "the default solver on queries in shards, of which an MPI rank may have some",
-            examples=[{"shards": 1}, {"shards": 5, "directions": 3}],
+            examples=[{"shards": 5, "directions": 3}],
         )
     ]
 
