@@ -235,7 +235,7 @@ def check_sizes(data: Observations) -> None:
     with np.errstate(over="ignore"):
         squares = np.square(pairs.y, dtype=np.float64)
         total = float(squares.sum() if pairs.weight is None else (squares * pairs.weight).sum())
-    if total > most:
+    if max(total, float(squares.max(initial=0))) > most:  # each alone, too: small weights come after the square
         largest = float(np.abs(pairs.y).max())
         raise ValueError(f"y: values of up to {largest:g}{heavy} are too large for {data.dtype}; {advice}")
     sides: tuple[tuple[str, SideName, Features], ...] = (("X", "query", data.X), ("Z", "target", data.Z))
