@@ -1,7 +1,6 @@
 """What fmfkit promises, tried: the tests behind each promise, and how much they tried.
 
-``tox -e promises`` tries a little of each promise, ``-- --long`` as much as docs/promises.md says, and names choose
-some of them. ``--write`` puts what was found into the table of that page.
+``tox -e promises`` tries a little of each promise, ``-- --long`` much more, and names choose some of them. ``--write`` puts what was found into the table of that page.
 """
 
 from __future__ import annotations
