@@ -1,6 +1,7 @@
 """What fmfkit promises, tried: the tests behind each promise, and how much they tried.
 
-``tox -e promises`` tries a little of each promise, ``-- --long`` much more, and names choose some of them. ``--write`` puts what was found into the table of that page.
+``tox -e promises`` tries a little of each promise, ``-- --long`` much more, and names choose some of them. ``--write``
+puts what was found into the table of docs/promises.md.
 """
 
 from __future__ import annotations
