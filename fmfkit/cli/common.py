@@ -31,6 +31,10 @@ loader_option = click.option(
     "--loader", help="What reads PAIRS, such as movielens for its folder: see `fmfkit plugins`; a table if left out."
 )
 
+metrics_option = click.option(
+    "--metric", "metrics", multiple=True, help="What to measure, such as rmse or ndcg@10; may be given again."
+)
+
 
 def pairs_of(path: str, loader: str | None) -> Any:
     """Return the pairs of a path: itself where it is a table, else what the loader reads."""

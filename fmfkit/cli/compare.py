@@ -7,7 +7,7 @@ import math
 
 import click
 
-from fmfkit.cli.common import existing, friendly, loader_option, pairs_of, plain_warnings, readable
+from fmfkit.cli.common import existing, friendly, loader_option, metrics_option, pairs_of, plain_warnings, readable
 from fmfkit.cli.streams import echo
 from fmfkit.recommend.recommender import Recommender
 from fmfkit.recommend.resampling import LEVEL, Paired, compare_models
@@ -18,9 +18,7 @@ from fmfkit.recommend.resampling import LEVEL, Paired, compare_models
 @click.argument("second", type=existing)
 @click.argument("pairs", type=readable)
 @loader_option
-@click.option(
-    "--metric", "metrics", multiple=True, help="What to measure, such as rmse or ndcg@10; may be given again."
-)
+@metrics_option
 @click.option(
     "--level",
     default=LEVEL,

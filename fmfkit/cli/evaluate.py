@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 import json
+from typing import Literal
 
 import click
 
-from fmfkit.cli.common import existing, friendly, loader_option, metrics_line, pairs_of, plain_warnings, readable
+from fmfkit.cli.common import (
+    existing,
+    friendly,
+    loader_option,
+    metrics_line,
+    metrics_option,
+    pairs_of,
+    plain_warnings,
+    readable,
+)
 from fmfkit.recommend.baselines import Known, compare
 from fmfkit.recommend.evaluation import metric_of
 from fmfkit.recommend.recommender import Recommender
@@ -18,18 +28,31 @@ from fmfkit.recommend.strata import by_strata
 @click.argument("model", type=existing)
 @click.argument("pairs", type=readable)
 @loader_option
+@metrics_option
 @click.option(
-    "--metric", "metrics", multiple=True, help="What to measure, such as rmse or ndcg@10; may be given again."
+    "--unknown",
+    type=click.Choice(["error", "skip"]),
+    default="error",
+    show_default=True,
+    help="What becomes of pairs with ids that the model does not know: an error, or they are left out.",
 )
 @click.option(
     "--strata", is_flag=True, help="Also by how often queries, and targets, occur in training, with intervals."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @friendly
-def command(model: str, pairs: str, loader: str | None, metrics: tuple[str, ...], strata: bool, as_json: bool) -> None:
+def command(
+    model: str,
+    pairs: str,
+    loader: str | None,
+    metrics: tuple[str, ...],
+    unknown: Literal["error", "skip"],
+    strata: bool,
+    as_json: bool,
+) -> None:
     """Measure MODEL on PAIRS, a file like the one it was trained on."""
     trained = Recommender.load(model)
-    data = trained.pairs(pairs_of(pairs, loader))
+    data = trained.pairs(pairs_of(pairs, loader), unknown=unknown)
     with plain_warnings():
         values = trained.evaluate(data, list(metrics) or None)
     parts = by_strata(trained, data, list(values)) if strata else []

@@ -16,13 +16,13 @@ from fmfkit.recommend.recommender import Recommender
 
 @click.command()
 @click.argument("model", type=existing)
-@click.argument("query", type=text)
-@click.argument("target", type=text)
+@click.option("--query", required=True, type=text, help="Id of the query.")
+@click.option("--target", required=True, type=text, help="Id of the target.")
 @unknown_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @friendly
 def command(model: str, query: str, target: str, unknown: Any, as_json: bool) -> None:
-    """Show what each feature adds to the score that MODEL gives to QUERY and TARGET, by their ids."""
+    """Show what each feature adds to the score that MODEL gives to a query and a target."""
     trained = Recommender.load(model)
     (i,), (j,) = trained.parse_queries([query]), trained.parse_targets([target])
     told = trained.explain(i, j, unknown=unknown)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shlex
+import sys
 from contextlib import suppress
 from typing import Any
 
@@ -171,7 +173,8 @@ def command(pairs: str, start: str | None, resume: bool, report: str | None, as_
             on_trained=lambda trained: keep(trained, out) if earlier or _rounds(trained) else None,
         )
         if report is not None:
-            outcome.recommender.report(outcome.test, data=found).save(report)
+            made_by = shlex.join(["fmfkit", *sys.argv[1:]])
+            outcome.recommender.report(outcome.test, data=found, command=made_by).save(report)
     kept = outcome is not None and (earlier is not None or _rounds(outcome.recommender) > 0)
     if stopper.stopped is None and outcome is not None:
         if not kept:

@@ -258,7 +258,7 @@ class Dataset:
         """Return (training, test) by the name of a split: one of ``splits.SPLITS``.
 
         Args:
-            how: "random", "per-query", "time", "cold-query" or "cold-target".
+            how: "random", "per-query", "last-per-query", "time", "cold-query" or "cold-target".
             share: how much is for testing.
             seed: of what is drawn.
         """
@@ -270,6 +270,8 @@ class Dataset:
             return self.split_random(share, seed)
         if how == "per-query":
             return self.split_per_query(share, seed)
+        if how == "last-per-query":
+            return self.split_last_per_query(share, seed)
         return self.split_cold("query" if how == "cold-query" else "target", share, seed)
 
     def split_random(self, share: float = 0.1, seed: int = 0) -> Halves:
@@ -291,6 +293,15 @@ class Dataset:
             seed: of what is drawn.
         """
         return self._split(splits.per_query(self.query, share, seed), "split_per_query")
+
+    def split_last_per_query(self, share: float = 0.1, seed: int = 0) -> Halves:
+        """Return (training, test): the latest share of the pairs of each query is for testing; each keeps at least one.
+
+        Args:
+            share: how much is for testing.
+            seed: of which numbers of pairs are rounded up, and which down.
+        """
+        return self._split(splits.last_per_query(self.query, self.time, share, seed), "split_last_per_query")
 
     def split_leave_out(self, k: int = 1, seed: int = 0) -> Halves:
         """Return (training, test): k random pairs of each query that has more than k are for testing.

@@ -13,7 +13,7 @@ from fmfkit.errors import DataError
 from fmfkit.typing import SideName
 
 Mask = NDArray[np.bool_]
-Split = Literal["random", "per-query", "time", "cold-target", "cold-query"]
+Split = Literal["random", "per-query", "last-per-query", "time", "cold-target", "cold-query"]
 """How ``fmfkit fit`` holds pairs out."""
 SPLITS: tuple[Split, ...] = get_args(Split)
 
@@ -26,6 +26,17 @@ def random(count: int, share: float, seed: int) -> Mask:
 def per_query(query: NDArray[np.int32], share: float, seed: int) -> Mask:
     """A random share of the pairs of each query that has several, of which at least one stays."""
     rng = np.random.default_rng(seed)
+    return _some_of_each(query, _share_of_each(query, share, rng), rng)
+
+
+def last_per_query(query: NDArray[np.int32], time: NDArray[np.generic] | None, share: float, seed: int) -> Mask:
+    """The latest share of the pairs of each query that has several, of which at least one stays."""
+    wanted = _share_of_each(query, share, np.random.default_rng(seed))
+    return _first_of_each(query, wanted, _latest_first(time, "split_last_per_query"))
+
+
+def _share_of_each(query: NDArray[np.int32], share: float, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Return how many pairs of each query are a share of them, less than all."""
     counts = np.bincount(query)
     several = np.where(counts > 1, counts, 0)
     order = rng.permutation(len(counts))
@@ -33,7 +44,7 @@ def per_query(query: NDArray[np.int32], share: float, seed: int) -> Mask:
     until = np.floor(np.cumsum(checked_share(share) * several[order]) + rng.random())
     wanted = np.empty_like(counts)
     wanted[order] = np.diff(until, prepend=0)
-    return _some_of_each(query, np.minimum(wanted, np.maximum(counts - 1, 0)), rng)
+    return np.minimum(wanted, np.maximum(counts - 1, 0))
 
 
 def leave_out(query: NDArray[np.int32], k: int, seed: int) -> Mask:
@@ -43,10 +54,15 @@ def leave_out(query: NDArray[np.int32], k: int, seed: int) -> Mask:
 
 def leave_last(query: NDArray[np.int32], time: NDArray[np.generic] | None, k: int) -> Mask:
     """The k latest pairs of each query that has more than k; of pairs at one time, those that come last."""
-    known = _known(time, "split_leave_last")
-    later = np.empty(len(query))
-    later[np.argsort(known, kind="stable")] = np.arange(len(query))
-    return _first_of_each(query, _several(query, k), -later)
+    return _first_of_each(query, _several(query, k), _latest_first(time, "split_leave_last"))
+
+
+def _latest_first(time: NDArray[np.generic] | None, split: str) -> NDArray[np.float64]:
+    """Return the place of each pair from the latest to the first."""
+    known = _known(time, split)
+    earlier = np.empty(len(known))
+    earlier[np.argsort(known, kind="stable")] = np.arange(len(known))
+    return -earlier
 
 
 def _several(query: NDArray[np.int32], k: int) -> NDArray[np.int64]:
@@ -109,4 +125,15 @@ def checked_share(share: float) -> float:
     return share
 
 
-__all__ = ["SPLITS", "Mask", "Split", "cold", "latest", "leave_last", "leave_out", "per_query", "random"]
+__all__ = [
+    "SPLITS",
+    "Mask",
+    "Split",
+    "cold",
+    "last_per_query",
+    "latest",
+    "leave_last",
+    "leave_out",
+    "per_query",
+    "random",
+]

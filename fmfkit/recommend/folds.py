@@ -105,9 +105,9 @@ def cross_validate(
     split = recipe.split or usual_split(data, positives=recognise(data, recipe.settings.data).positives)
     if split not in SPLITS:
         raise ValueError(f"split: expected one of {list(SPLITS)}, got {split!r}")
-    if split == "time":
+    if split in ("time", "last-per-query"):
         raise DataError(
-            "split: the latest pairs are always the same; hold them out once, by Recipe(split='time', test=0.1)"
+            f"split: the latest pairs are always the same; hold them out once, by Recipe(split={split!r}, test=0.1)"
         )
     plan = Plan(
         split=split,

@@ -45,15 +45,18 @@ class Page:
         return f"<Page of {len(self.html):,} characters; save(path) writes it>"
 
 
-def report(recommender: Recommender, test: Dataset | None = None, *, data: Report | None = None) -> Page:
+def report(
+    recommender: Recommender, test: Dataset | None = None, *, data: Report | None = None, command: str | None = None
+) -> Page:
     """Return a report on a model.
 
     Args:
         recommender: the model.
         test: pairs that were held out; without them, the report cannot say how good the model is.
         data: what ``Dataset.report`` found in the training data; without it, what was left out is not told.
+        command: the command line that made the model, if one did.
     """
-    subject = Subject.of(recommender, test, data)
+    subject = Subject.of(recommender, test, data, command)
     if subject.on is not None:
         warn_of_known_pairs(subject.on)
     sections = [section for section in _sections(subject) if section is not None]

@@ -31,13 +31,17 @@ class Subject:
     """The metrics, the deciding one first."""
     data: Report | None
     """What was found in the data before training, if that is known."""
+    command: str | None = None
+    """The command line that made the model, if one did."""
 
     @classmethod
-    def of(cls, trained: Recommender, test: Dataset | None, data: Report | None) -> Subject:
+    def of(
+        cls, trained: Recommender, test: Dataset | None, data: Report | None = None, command: str | None = None
+    ) -> Subject:
         """Find what suits a model and held-out pairs."""
         on = None if test is None else judged_by(trained, test)
         wanted = () if on is None else suitable_metrics(trained.model.loss, on.y, positives=trained.positives)
-        return cls(trained=trained, on=on, wanted=tuple(wanted), data=data)
+        return cls(trained=trained, on=on, wanted=tuple(wanted), data=data, command=command)
 
     @functools.cached_property
     def known(self) -> Known:

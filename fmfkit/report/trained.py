@@ -134,7 +134,7 @@ def strengths(subject: Subject) -> Html | None:
 
 
 def reproduce(subject: Subject) -> Section:
-    """Tell settings and versions."""
+    """Tell the command, settings and versions."""
     settings = subject.trained.settings
     rows = [
         (name, tag("code", repr(getattr(settings, name))), "given" if name in settings.given else "default")
@@ -150,7 +150,7 @@ def reproduce(subject: Subject) -> Section:
         ("core", ", ".join(f"{name} {value}" for name, value in built.items() if isinstance(value, str))),
     ]
     told = tag("details", tag("summary", "All settings"), table("Settings", ("setting", "value", ""), rows))
-    call = tag("pre", tag("code", f"FMF({given})"), tabindex="0")
+    call = tag("pre", tag("code", subject.command or f"FMF({given})"), tabindex="0")
     same = tag("p", "The same data and settings give the same model, bit for bit, on any number of threads.")
     return Section("repeat", "How to repeat it", [call, same, told, facts(versions)])
 

@@ -9,6 +9,7 @@ from fake_plugins import plugin, registry
 from fmfkit import Spec
 from fmfkit.cli.config import read_config
 from fmfkit.data import Categorical
+from fmfkit.data.splits import SPLITS
 from fmfkit.errors import ConfigError
 from fmfkit.recommend import blocks
 
@@ -109,7 +110,7 @@ def test_single_mistakes(tmp_path, text, message):
         ('[recipe]\nmetrics = "rmse"', "expected a list of str, got str 'rmse' @ config.recipe.metrics"),
         (
             '[recipe]\nsplit = "cold"',
-            "cold is none of ['random', 'per-query', 'time', 'cold-target', 'cold-query'] @ config.recipe.split",
+            f"cold is none of {list(SPLITS)} @ config.recipe.split",
         ),
         (
             "[data]\ntargets = {blocks = [{kind = 'tags'}]}",

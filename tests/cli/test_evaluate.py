@@ -44,7 +44,8 @@ def test_a_model_is_measured_from_cold_to_hot(model):
 
 
 def test_unknown_ids_in_a_file_are_named(model, shop):
-    (shop / "ask.csv").write_text("user,book,rating\nu3,7,1\nnobody,9,2\n")
+    (shop / "ask.csv").write_text("user,book,rating\nu3,7,1\nu4,8,2\nnobody,9,2\n")
     result = run("evaluate", model, "ask.csv")
     assert result.exit_code == 1
     assert "pairs, queries: 1 ids are not known, such as 'nobody'" in result.output
+    assert printed("evaluate", model, "ask.csv", "--unknown", "skip").startswith("2 pairs: rmse ")

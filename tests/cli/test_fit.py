@@ -147,10 +147,12 @@ def test_a_fit_that_learns_nothing_says_so_and_what_to_try(shop):
     assert output.splitlines()[-1].startswith("not clearly better than biases alone and the mean: leave out l2")
 
 
-def test_a_report_is_written_beside_the_model(shop):
+def test_a_report_is_written_beside_the_model_and_tells_the_command(shop, monkeypatch):
     options = ["--rank", "2", "--rounds", "3", "--test", "0.2", "--report", "report.html"]
+    monkeypatch.setattr(sys, "argv", ["/bin/fmfkit", "fit", "a file.csv"])
     invoke("fit", "ratings.csv", "--targets", "books.csv", *options)
     page = (shop / "report.html").read_text()
+    assert "<code>fmfkit fit &#x27;a file.csv&#x27;</code>" in page
     assert "held-out pairs, rmse is" in page
     assert "no features: target title (it is the label)" in page
     result = run("fit", "ratings.csv", "--report", "nowhere/report.html", "--out", "other.fmf")

@@ -29,6 +29,19 @@ def test_splits_take_what_they_say():
         assert train.shape == data.shape
 
 
+@pytest.mark.parametrize("share", [0.1, 0.5])
+def test_the_latest_share_of_each_query_is_held_out_and_each_keeps_a_pair(share):
+    rng = np.random.default_rng(1)
+    query, time = rng.integers(0, 40, 400), rng.permutation(400)
+    data = build(pairs={"user": query, "item": np.arange(400), "time": time})
+    train, test = data.split_last_per_query(share, 3)
+    counts, kept, taken = (np.bincount(part.query, minlength=40) for part in (data, train, test))
+    np.testing.assert_array_equal(kept + taken, counts)
+    assert (np.abs(taken - share * counts)[counts > 2] < 1).all()
+    for row in np.unique(test.query):
+        assert train.time[train.query == row].max() < test.time[test.query == row].min()
+
+
 @pytest.mark.parametrize("k", [1, 2])
 def test_the_last_pairs_of_each_query_are_held_out_by_their_time(k):
     rng = np.random.default_rng(0)
@@ -86,6 +99,7 @@ def test_splits_have_names():
     for how, same in (
         ("random", data.split_random(0.3, 1)),
         ("per-query", data.split_per_query(0.3, 1)),
+        ("last-per-query", data.split_last_per_query(0.3, 1)),
         ("time", data.split_by_time(0.3)),
         ("cold-target", data.split_cold("target", 0.3, 1)),
         ("cold-query", data.split_cold("query", 0.3, 1)),
@@ -104,6 +118,7 @@ def test_splits_have_names():
         (lambda data: data.split_cold("item"), "side: expected 'query' or 'target', got 'item'"),
         (lambda data: build(pairs={"user": [1, 2], "item": [1, 2]}).split_by_time(), "the pairs have no time"),
         (lambda data: build(pairs={"user": [1, 2], "item": [1, 2]}).split_leave_last(), "split_leave_last: the pairs"),
+        (lambda data: data.split_last_per_query(1.0), "share: expected a number between 0 and 1, got 1.0"),
         (lambda data: data.split_leave_last(0), "k: expected at least 1, got 0"),
     ],
 )
