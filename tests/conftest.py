@@ -1,6 +1,7 @@
 """Settings of all tests, and fixtures that several folders need."""
 
 import os
+import signal
 
 import pytest
 from bookshop import write_files
@@ -10,6 +11,18 @@ from hypothesis import settings
 # a slow machine is no mistake; and the same code is tried on the same problems, unless new ones are asked for
 settings.register_profile("any-machine", deadline=None, derandomize="FMFKIT_EXPLORE" not in os.environ)
 settings.load_profile("any-machine")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def signals_are_heard():
+    """Hear signals, here and in processes that tests start, though nohup or a shell's & had them ignored."""
+    heard = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL, signal.SIGHUP: signal.SIG_DFL}
+    ignored = [number for number in heard if signal.getsignal(number) is signal.SIG_IGN]
+    for number in ignored:
+        signal.signal(number, heard[number])
+    yield
+    for number in ignored:
+        signal.signal(number, signal.SIG_IGN)
 
 
 @pytest.fixture

@@ -26,6 +26,7 @@ from fmfkit import Model, Recommender
 
 BY_ROW, ALL_TARGETS, BY_ID = "fmfkit, by row number", "fmfkit, by row number, nothing left out", "fmfkit, by id"
 IMPLICIT = "implicit"
+VECTOR, NEW = "its vector alone, embed_new", "its best targets, recommend_new"
 WARM_UP = 3
 """Requests before the time is taken."""
 Rows = NDArray[np.int32]
@@ -41,6 +42,7 @@ class Options:
     rank: int
     k: int
     requests: int
+    liked: int
     batch: int
     repeats: int
     threads: int | None
@@ -56,13 +58,14 @@ class Options:
 @options.rank
 @click.option("-k", default=10, show_default=True, type=click.IntRange(1), help="How many targets for each query.")
 @click.option("--requests", default=200, show_default=True, type=click.IntRange(1), help="Single queries to time.")
+@click.option("--liked", default=20, show_default=True, type=click.IntRange(1), help="Targets that a new query likes.")
 @click.option("--batch", default=1000, show_default=True, type=click.IntRange(1), help="Queries of a batch.")
 @options.repeats(5)
 @options.threads
 @options.seed
 @options.reported(Options, "Serving")
 def command(given: Options, report: Report) -> None:
-    """Time single queries, batches and the loading of a model, and measure the memory of a loaded model.
+    """Time single queries, known and new, batches and the loading of a model, and measure the memory of a loaded model.
 
     The model has random factors, so that nothing is trained. Training pairs are left out of the answers.
     """
@@ -70,6 +73,7 @@ def command(given: Options, report: Report) -> None:
         raise click.BadParameter("there may be at most half as many as queries times targets", param_hint="--pairs")
     served = Served.make(given, report.say)
     report.add(single_queries(served, given, report.say))
+    report.add(new_queries(served, given, report.say))
     report.add(batches(served, given, report.say))
     report.add(loaded(served, given, report.say))
 
@@ -129,12 +133,12 @@ def _drawn(given: Options) -> Pairs:
     return Pairs(query.astype(np.int32), target.astype(np.int32), np.ones(given.pairs, np.float32))
 
 
-def _seconds(way: Callable[[Rows], Any], asked: Iterable[Rows]) -> list[float]:
+def _seconds(way: Callable[[Any], Any], asked: Iterable[Any]) -> list[float]:
     """Return how long each request takes."""
     seconds = []
-    for rows in asked:
+    for one in asked:
         began = time.perf_counter()
-        way(rows)
+        way(one)
         seconds.append(time.perf_counter() - began)
     return seconds
 
@@ -182,6 +186,31 @@ def _same(served: Served, given: Options, rows: Rows) -> list[Claim]:
         found = f"the same list for {same:.0%} of {len(rows)} queries"
         claims.append(Claim("fmfkit and implicit give the same lists", "random factors", same > 0.95, found))
     return claims
+
+
+def new_queries(served: Served, given: Options, say: Callable[[str], None]) -> Section:
+    """Fold queries in that training has not seen, one at a time, by the targets they like."""
+    rng = np.random.default_rng([given.seed, 3])
+    liked = min(given.liked, given.targets // 2)
+    asked = [
+        [f"item-{row}" for row in rng.choice(given.targets, liked, replace=False)]
+        for _ in range(WARM_UP + given.requests)
+    ]
+    ways: dict[str, Callable[[list[str]], Any]] = {
+        VECTOR: lambda pairs: served.by_id.embed_new(pairs=pairs),
+        NEW: lambda pairs: served.by_id.recommend_new(k=given.k, pairs=pairs),
+    }
+    rows: list[list[Cell]] = []
+    for name, way in ways.items():
+        micros = 1e6 * np.array(_seconds(way, asked)[WARM_UP:])
+        rows.append([name, float(np.median(micros)), float(np.percentile(micros, 99))])
+        say(f"a new query, {name}: {np.median(micros):.0f} µs")
+    return Section(
+        "serve-new",
+        "One new query at a time",
+        f"Folded in by {liked} targets it likes, in the same model; {given.requests} requests.",
+        tables=[Table("Microseconds for one new query", ["answer", "median µs", "99th percentile µs"], rows)],
+    )
 
 
 def batches(served: Served, given: Options, say: Callable[[str], None]) -> Section:
