@@ -19,7 +19,7 @@ import fmfkit
 from fmfkit import kernels
 from fmfkit.processes import launched
 
-SHARDS = 16
+SHARDS = 8
 """Shards unless asked otherwise: their number is part of what is trained, as a seed is."""
 SMALL = 4096
 """Arrays of so many numbers or fewer go to all ranks at once."""

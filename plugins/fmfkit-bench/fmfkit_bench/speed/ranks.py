@@ -41,7 +41,7 @@ class Options:
 @options.rounds(4)
 @click.option("--ranks", multiple=True, default=(1, 2), show_default=True, type=click.IntRange(1), help="Numbers of "
               "ranks on this machine; may be given more than once.")  # fmt: skip
-@click.option("--shards", default=16, show_default=True, type=click.IntRange(1), help="Shards of the queries.")
+@click.option("--shards", default=8, show_default=True, type=click.IntRange(1), help="Shards of the queries.")
 @click.option("--threads", default=1, show_default=True, type=options.THREADS, help="Threads of each rank.")
 @options.repeats(3)
 @options.reported(Options, "Several ranks")
