@@ -429,6 +429,17 @@ int32_t fmf_balance(int64_t cols, const int32_t *order, const int64_t *size, int
 /* Number different keys in the order in which they come first: number_of is (n), first (n) where each came first.  Returns
    how many there are; -1 without memory. */
 int64_t fmf_number_keys(int64_t n, const uint64_t *key, int32_t *number_of, int64_t *first);
+/* Phases of one kind: the name of their work, the seconds that they took, and how many they were. */
+typedef struct fmf_phase_time {
+    const char *name;
+    double seconds;
+    int64_t count;
+} fmf_phase_time;
+
+/* From now on (on = 0: no longer) note the phases of kernels that this thread calls; and the k-th kind that was noted, 0 past
+   the last. */
+void fmf_watch(int32_t on);
+int32_t fmf_watched(int32_t k, fmf_phase_time *time);
 /* How many allocations of C are not released; let the one after so many fail (below 0: none). */
 int64_t fmf_held(void);
 void fmf_fail_after(int64_t allocations);

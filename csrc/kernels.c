@@ -25,7 +25,7 @@
 
 enum {
     AHEAD = 4,         /* columns fetched ahead of their use */
-    PAIRS_AHEAD = 12,  /* pairs whose partner's numbers are fetched ahead */
+    PAIRS_AHEAD = 32,  /* pairs whose partner's numbers are fetched ahead */
     SGD_AHEAD = 4,     /* rows of P or Q that stochastic gradient descent fetches ahead */
     COPIED = 4096,     /* rows that a thread copies at a time */
     WIDE_COLUMNS = 16, /* features whose gradients in all dimensions a thread sums at a time */
@@ -33,6 +33,7 @@ enum {
 
 /* What all share. */
 #include "template/vector.h"
+#include "template/two.h"
 #include "template/loss.h"
 #include "template/penalty.h"
 #include "template/embed.h"

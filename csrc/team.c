@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "clock.h"
 #include "team.h"
 
 #ifdef _OPENMP
@@ -210,7 +211,7 @@ void fmf_run(int32_t threads, fmf_program *program, void *context) {
     program(&alone, context);
 }
 
-void fmf_phase(fmf_worker *me, int64_t portions, fmf_work *work, fmf_finish *finish, void *context) {
+static void run_phase(fmf_worker *me, int64_t portions, fmf_work *work, fmf_finish *finish, void *context) {
     if (me->team > 1) {
         if (portions || finish) shared_phase(me, portions, work, finish, context);
         return;
@@ -219,18 +220,25 @@ void fmf_phase(fmf_worker *me, int64_t portions, fmf_work *work, fmf_finish *fin
     if (finish) finish(context);
 }
 
+void fmf_named_phase(fmf_worker *me, int64_t portions, fmf_work *work, fmf_finish *finish, void *context, const char *name) {
+    const double began = me->thread == 0 ? fmf_clock() : 0.0;
+    run_phase(me, portions, work, finish, context);
+    if (me->thread == 0) fmf_note(name, began);
+}
+
 typedef struct {
     int64_t portions;
     fmf_work *work;
     void *context;
+    const char *name;
 } one_phase;
 
 static void run_one_phase(fmf_worker *me, void *context) {
     const one_phase *o = context;
-    fmf_phase(me, o->portions, o->work, NULL, o->context);
+    fmf_named_phase(me, o->portions, o->work, NULL, o->context, o->name);
 }
 
-void fmf_share_out(int32_t threads, int64_t portions, fmf_work *work, void *context) {
-    one_phase o = {portions, work, context};
+void fmf_share_named(int32_t threads, int64_t portions, fmf_work *work, void *context, const char *name) {
+    one_phase o = {portions, work, context, name};
     fmf_run(threads, run_one_phase, &o);
 }

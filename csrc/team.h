@@ -16,9 +16,11 @@ typedef void fmf_finish(void *context);
 
 /* Runs a program on a team of so many threads. */
 void fmf_run(int32_t threads, fmf_program *program, void *context);
-/* A phase of a program. */
-void fmf_phase(fmf_worker *me, int64_t portions, fmf_work *work, fmf_finish *finish, void *context);
+/* A phase of a program; its name is that of the work. */
+#define fmf_phase(me, portions, work, finish, context) fmf_named_phase(me, portions, work, finish, context, #work)
+void fmf_named_phase(fmf_worker *me, int64_t portions, fmf_work *work, fmf_finish *finish, void *context, const char *name);
 /* A program of one phase. */
-void fmf_share_out(int32_t threads, int64_t portions, fmf_work *work, void *context);
+#define fmf_share_out(threads, portions, work, context) fmf_share_named(threads, portions, work, context, #work)
+void fmf_share_named(int32_t threads, int64_t portions, fmf_work *work, void *context, const char *name);
 
 #endif

@@ -29,17 +29,16 @@ static void pack_strip(void *context, int64_t p, int thread) {
 /* A strip's columns of the embedding of row i. */
 static inline void embed_row(const fmf_features *X, int64_t i, const REAL *strip, REAL *sums) {
     const REAL *value = X->row_value, *scale = X->row_scale, *own_value = X->own_value;
-    vec sum[STRIP_PARTS] = {0};
-    for (int64_t e = X->row_ptr[i] + (X->own[i] >= 0); e < X->row_ptr[i + 1]; e++) {
-        const REAL *row = strip + (int64_t)X->row_index[e] * STRIP, x = value ? value[e] : 1;
-        for (int n = 0; n < STRIP_PARTS; n++) sum[n] += x * load(row + n * LANES);
-    }
-    for (int n = 0; scale && n < STRIP_PARTS; n++) sum[n] *= scale[i];
+    const int64_t from = X->row_ptr[i] + (X->own[i] >= 0), n = X->row_ptr[i + 1] - from;
+    vec sum[STRIP_PARTS];
+    if (value) sum_lines(X->row_index + from, value + from, n, strip, STRIP, STRIP_PARTS, sum);
+    else sum_lines(X->row_index + from, NULL, n, strip, STRIP, STRIP_PARTS, sum);
+    for (int p = 0; scale && p < STRIP_PARTS; p++) sum[p] *= scale[i];
     if (X->own[i] >= 0) {
         const REAL *row = strip + (int64_t)X->own[i] * STRIP;
-        for (int n = 0; n < STRIP_PARTS; n++) sum[n] += own_value[i] * load(row + n * LANES);
+        for (int p = 0; p < STRIP_PARTS; p++) sum[p] += own_value[i] * load(row + p * LANES);
     }
-    for (int n = 0; n < STRIP_PARTS; n++) store(sums + n * LANES, sum[n]);
+    for (int p = 0; p < STRIP_PARTS; p++) store(sums + p * LANES, sum[p]);
 }
 
 static void embed_rows(void *context, int64_t p, int thread) {

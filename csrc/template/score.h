@@ -5,12 +5,26 @@
 ALWAYS_INLINE void add_dots(const int32_t *other, REAL *score, int64_t n, const REAL *lines, int64_t room, const vec *u,
                             int parts) {
     int64_t t = 0;
+#ifdef TWO_AT_ONCE
+    for (; parts == 1 && t + 2 * LANES <= n; t += 2 * LANES) {
+        const two both = (two)_mm512_broadcast_f32x8((__m256)u[0]);
+        two products[LANES];
+        UNROLL(8)
+        for (int l = 0; l < LANES; l++) {
+            const int64_t one = t + l, second = one + LANES;
+            products[l] =
+                both * load_two(lines + (other ? other[one] : one) * room, lines + (other ? other[second] : second) * room);
+        }
+        const two sums = add_each_of_two(products);
+        store(score + t, load(score + t) + lower_half(sums));
+        store(score + t + LANES, load(score + t + LANES) + upper_half(sums));
+    }
+#endif
     for (; t + LANES <= n; t += LANES) {
         vec products[LANES];
         UNROLL(8)
         for (int l = 0; l < LANES; l++) {
             const REAL *line = lines + (other ? other[t + l] : t + l) * room;
-            if (other && t + l + PAIRS_AHEAD < n) __builtin_prefetch(lines + other[t + l + PAIRS_AHEAD] * room);
             products[l] = u[0] * load(line);
             for (int p = 1; p < parts; p++) products[l] += u[p] * load(line + p * LANES);
         }

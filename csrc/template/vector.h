@@ -38,6 +38,7 @@ static inline REAL add_lanes(vec a) {
 
 /* add_each: lane l of the result is the sum of the lanes of v[l], LANES vectors at once.  Two vectors fold into one that holds
    sums of two lanes of either.
+   transpose: lane l of v[k] becomes lane k of v[l].
    rotate: lane l of the result is number `by` + l (mod FMF_PANEL) of a panel's numbers, which stand in `low` and `high` (the
    same vector if one holds them all). */
 #if FMF_BITS == 32
@@ -49,6 +50,28 @@ static inline vec add_each(const vec *v) {
     const vec first = SHUFFLE(a, b, 0, 1, 8, 9, 4, 5, 12, 13) + SHUFFLE(a, b, 2, 3, 10, 11, 6, 7, 14, 15);
     const vec second = SHUFFLE(c, d, 0, 1, 8, 9, 4, 5, 12, 13) + SHUFFLE(c, d, 2, 3, 10, 11, 6, 7, 14, 15);
     return SHUFFLE(first, second, 0, 1, 2, 3, 8, 9, 10, 11) + SHUFFLE(first, second, 4, 5, 6, 7, 12, 13, 14, 15);
+}
+
+ALWAYS_INLINE void transpose(vec *v) {
+    vec a[LANES], b[LANES];
+    UNROLL(4)
+    for (int n = 0; n < LANES; n += 2) {
+        a[n] = SHUFFLE(v[n], v[n + 1], 0, 8, 1, 9, 4, 12, 5, 13);
+        a[n + 1] = SHUFFLE(v[n], v[n + 1], 2, 10, 3, 11, 6, 14, 7, 15);
+    }
+    UNROLL(2)
+    for (int n = 0; n < LANES; n += 4) {
+        UNROLL(2)
+        for (int m = 0; m < 2; m++) {
+            b[n + 2 * m] = SHUFFLE(a[n + m], a[n + m + 2], 0, 1, 8, 9, 4, 5, 12, 13);
+            b[n + 2 * m + 1] = SHUFFLE(a[n + m], a[n + m + 2], 2, 3, 10, 11, 6, 7, 14, 15);
+        }
+    }
+    UNROLL(4)
+    for (int n = 0; n < LANES / 2; n++) {
+        v[n] = SHUFFLE(b[n], b[n + 4], 0, 1, 2, 3, 8, 9, 10, 11);
+        v[n + 4] = SHUFFLE(b[n], b[n + 4], 4, 5, 6, 7, 12, 13, 14, 15);
+    }
 }
 
 ALWAYS_INLINE vec rotate(vec low, vec high, int by) {
@@ -71,6 +94,15 @@ static inline vec add_each(const vec *v) {
     const vec a = SHUFFLE(v[0], v[1], 0, 4, 2, 6) + SHUFFLE(v[0], v[1], 1, 5, 3, 7);
     const vec b = SHUFFLE(v[2], v[3], 0, 4, 2, 6) + SHUFFLE(v[2], v[3], 1, 5, 3, 7);
     return SHUFFLE(a, b, 0, 1, 4, 5) + SHUFFLE(a, b, 2, 3, 6, 7);
+}
+
+ALWAYS_INLINE void transpose(vec *v) {
+    const vec a = SHUFFLE(v[0], v[1], 0, 4, 2, 6), b = SHUFFLE(v[0], v[1], 1, 5, 3, 7);
+    const vec c = SHUFFLE(v[2], v[3], 0, 4, 2, 6), d = SHUFFLE(v[2], v[3], 1, 5, 3, 7);
+    v[0] = SHUFFLE(a, c, 0, 1, 4, 5);
+    v[1] = SHUFFLE(b, d, 0, 1, 4, 5);
+    v[2] = SHUFFLE(a, c, 2, 3, 6, 7);
+    v[3] = SHUFFLE(b, d, 2, 3, 6, 7);
 }
 
 ALWAYS_INLINE vec rotate(vec low, vec high, int by) {
@@ -103,6 +135,27 @@ static inline REAL sum_of(const REAL *a, int64_t n) {
     for (; t + LANES <= n; t += LANES) sum += load(a + t);
     for (int l = 0; t < n; t++, l++) sum[l] += a[t];
     return add_lanes(sum);
+}
+
+enum { APART = 4 }; /* sums that go on side by side: one alone would wait for itself */
+
+/* sum_t x_t line_t for n lines (x = NULL: ones), line_t being `parts` vectors at lines + index[t] * room. */
+ALWAYS_INLINE void sum_lines(const int32_t *index, const REAL *x, int64_t n, const REAL *lines, int64_t room, int parts,
+                             vec *sum) {
+    vec apart[APART][2] = {{{0}}}; /* parts are at most 2 */
+    int64_t t = 0;
+    for (; t + APART <= n; t += APART) {
+        UNROLL(4)
+        for (int a = 0; a < APART; a++) {
+            const REAL *line = lines + index[t + a] * room;
+            for (int p = 0; p < parts; p++) apart[a][p] += x ? x[t + a] * load(line + p * LANES) : load(line + p * LANES);
+        }
+    }
+    for (; t < n; t++) {
+        const REAL *line = lines + index[t] * room;
+        for (int p = 0; p < parts; p++) apart[0][p] += x ? x[t] * load(line + p * LANES) : load(line + p * LANES);
+    }
+    for (int p = 0; p < parts; p++) sum[p] = (apart[0][p] + apart[1][p]) + (apart[2][p] + apart[3][p]);
 }
 
 /* ---- portions ---- */

@@ -57,7 +57,7 @@ def embed_mean(problem: Problem, P: Reals, Q: Reals, threads: int) -> tuple[Real
 
 def embed_rows(features: FeatureRows, W: Reals, rank: int, biases: Sequence[bool], which: int, threads: int) -> Reals:
     """Return features times parameters; ``biases`` says which of the two sides have one, ``which`` the side it is."""
-    out = np.zeros((features.rows, padded_width(rank + sum(biases), W.dtype)), W.dtype)
+    out = aligned((features.rows, padded_width(rank + sum(biases), W.dtype)), W.dtype)
     slots = [rank, rank + biases[0]]
     if biases[1 - which]:
         out[:, slots[1 - which]] = 1

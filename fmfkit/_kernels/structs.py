@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fmfkit._kernels.buffers import integers, padded_width, reals
+from fmfkit._kernels.buffers import aligned, integers, padded_width, reals
 from fmfkit.problem.features import FeatureRows, Features
 from fmfkit.problem.pairs import Pairs
 from fmfkit.problem.problem import Problem
@@ -59,7 +59,7 @@ def stride(problem: Problem) -> int:
 
 def new_embedding(problem: Problem, side: Side) -> Reals:
     """Return a zeroed embedding for a side, 1 where the other side's bias stands."""
-    embedding = np.zeros((side.pairs.rows, stride(problem)), problem.dtype)
+    embedding = aligned((side.pairs.rows, stride(problem)), problem.dtype)
     other = problem.target if side.name == "query" else problem.query
     if other.bias_slot is not None:
         embedding[:, other.bias_slot] = 1

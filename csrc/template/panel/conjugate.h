@@ -18,7 +18,6 @@ static inline void view_column_piece(const panel *o, int64_t s, int64_t skip, RE
     pvec gradient = {0}, curvature = {0};
     for (int64_t t = 0; t < n; t++) {
         const REAL *line = view + (int64_t)row[t] * 2 * PANEL, value = x ? x[t] : 1;
-        if (t + PAIRS_AHEAD < n) __builtin_prefetch(view + (int64_t)row[t + PAIRS_AHEAD] * 2 * PANEL);
         padd(&gradient, value, pload(line));
         padd(&curvature, value * value, pload(line + PANEL));
     }
@@ -31,12 +30,7 @@ static inline void push_column_piece(const panel *o, int64_t s, int64_t skip, RE
     const int64_t at = X->col_ptr[s] + skip, n = smaller(X->col_ptr[s + 1] - at, FMF_CUT);
     const int32_t *row = X->col_index + at;
     const REAL *x = X->col_value ? (const REAL *)X->col_value + at : NULL, *push = o->scratch->push;
-    pvec sum = {0};
-    for (int64_t t = 0; t < n; t++) {
-        if (t + PAIRS_AHEAD < n) __builtin_prefetch(push + (int64_t)row[t + PAIRS_AHEAD] * PANEL);
-        padd(&sum, x ? x[t] : 1, pload(push + (int64_t)row[t] * PANEL));
-    }
-    pstore(sums, sum);
+    pstore(sums, psum_lines(row, x, n, push, PANEL));
 }
 
 /* A feature's residual and the preconditioner's diagonal. */
@@ -215,11 +209,10 @@ static void embed_scaled(void *context, int64_t p, int thread) {
     memset(sums, 0, PANEL * sizeof *sums);
     for (int64_t i = some.from; i < some.to; i++) {
         REAL push[PANEL];
-        pvec u = {0}, moved = {0};
+        pvec moved = {0};
+        const int64_t from = X->row_ptr[i] + (X->own[i] >= 0), n = X->row_ptr[i + 1] - from;
         if (before != 0) move_row(o, i, before);
-        for (int64_t e = X->row_ptr[i] + (X->own[i] >= 0); e < X->row_ptr[i + 1]; e++) {
-            padd(&u, value ? value[e] : 1, pload(z + (int64_t)X->row_index[e] * PANEL));
-        }
+        const pvec u = psum_lines(X->row_index + from, value ? value + from : NULL, n, z, PANEL);
         padd(&moved, scale ? scale[i] : 1, u);
         pstore(row_of(o->scratch->Au, i), moved);
         pstore(push, times(matrix_of(o->scratch->A, i), moved));

@@ -75,11 +75,9 @@ static void root_rows(void *context, int64_t p, int thread) {
 static void follow_features(const panel *o, int64_t i) {
     const fmf_features *X = &o->side->features;
     const REAL *step = o->scratch->scaled, *value = X->row_value, *scale = X->row_scale;
-    pvec u = {0}, move = pload(row_of(o->scratch->move, i));
-    for (int64_t e = X->row_ptr[i] + (X->own[i] >= 0); e < X->row_ptr[i + 1]; e++) {
-        padd(&u, value ? value[e] : 1, pload(step + (int64_t)X->row_index[e] * PANEL));
-    }
-    padd(&move, scale ? scale[i] : 1, u);
+    const int64_t from = X->row_ptr[i] + (X->own[i] >= 0), n = X->row_ptr[i + 1] - from;
+    pvec move = pload(row_of(o->scratch->move, i));
+    padd(&move, scale ? scale[i] : 1, psum_lines(X->row_index + from, value ? value + from : NULL, n, step, PANEL));
     pstore(row_of(o->scratch->move, i), move);
 }
 

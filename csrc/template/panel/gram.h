@@ -5,14 +5,38 @@
 #define TURNS (FMF_PANEL / 2 + 1)
 #define ROOM (TURNS * FMF_PANEL) /* numbers that hold an A_i */
 
+#ifdef TWO_AT_ONCE
+
+/* The same for an even number of pairs, two at once. */
+ALWAYS_INLINE void gram_by_two(const int32_t *other, const REAL *g, const REAL *h, int64_t n, const REAL *V, int64_t room,
+                               pvec *G, pvec *A) {
+    two sum = {0}, turned[TURNS] = {{0}};
+    for (int64_t t = 0; t < n; t += 2) {
+        const two v = load_two(V + (other ? other[t] : t) * room, V + (other ? other[t + 1] : t + 1) * room);
+        const two hv = h ? each_of_two(h[t], h[t + 1]) * v : v;
+        sum += each_of_two(g[t], g[t + 1]) * v;
+        turned[0] += hv * v;
+        UNROLL(4)
+        for (int r = 1; r < TURNS; r++) turned[r] += hv * rotate_two(v, r);
+    }
+    G->part[0] += lower_half(sum) + upper_half(sum);
+    for (int r = 0; r < TURNS; r++) A[r].part[0] += lower_half(turned[r]) + upper_half(turned[r]);
+}
+
+#endif
+
 /* G += sum of g V_j and A += sum of h V_j V_j' over pairs of one row; h = NULL stands for ones, other = NULL for lines that
    lie in the order of the pairs. */
 ALWAYS_INLINE void gram(const int32_t *other, const REAL *g, const REAL *h, int64_t n, const REAL *V, int64_t room, REAL *G,
                         REAL *A) {
     pvec sum = pload(G), turned[TURNS];
+    int64_t t = 0;
     for (int r = 0; r < TURNS; r++) turned[r] = pload(A + r * PANEL);
-    for (int64_t t = 0; t < n; t++) {
-        if (other && t + PAIRS_AHEAD < n) __builtin_prefetch(V + other[t + PAIRS_AHEAD] * room);
+#ifdef TWO_AT_ONCE
+    t = n & ~INT64_C(1);
+    gram_by_two(other, g, h, t, V, room, &sum, turned);
+#endif
+    for (; t < n; t++) {
         const pvec v = pload(V + (other ? other[t] : t) * room);
         pvec hv = v;
         if (h) {

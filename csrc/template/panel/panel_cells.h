@@ -19,7 +19,6 @@ static inline void add_cell_sums(const panel *o, int64_t i, pvec sum, REAL *G, R
 
 /* What row i gets, for U_i as the panels before have left it. */
 static inline void add_panel_cells(const panel *o, int64_t i, REAL *G, REAL *A) {
-    enum { APART = 4 }; /* sums that go on side by side; a stride is a multiple of it */
     const fmf_side *side = o->side;
     const REAL *U = (const REAL *)side->mine + i * side->stride;
     const REAL *M = (const REAL *)side->cells.M + o->number * side->stride * PANEL;

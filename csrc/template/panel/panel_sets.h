@@ -150,7 +150,5 @@ static void own_steps(void *context, int64_t p, int thread) {
         ask_own(o, some);
         return;
     }
-    for (int64_t i = some.from; i < some.to; i++) {
-        own_step(o, i, row_of(o->scratch->G, i), matrix_of(o->scratch->A, i), row_of(o->scratch->move, i));
-    }
+    own_steps_of(o, some);
 }

@@ -24,10 +24,8 @@ static void show_direction(void *context, int64_t p, int thread) {
 
 static void end_rows_steps(const panel *o, int64_t p) {
     const range some = portion(o->side->features.rows, FMF_PORTION, p);
-    for (int64_t i = some.from; i < some.to; i++) {
-        move_row(o, i, (REAL)o->found->length);
-        own_step(o, i, row_of(o->scratch->G, i), matrix_of(o->scratch->A, i), row_of(o->scratch->move, i));
-    }
+    for (int64_t i = some.from; i < some.to; i++) move_row(o, i, (REAL)o->found->length);
+    own_steps_of(o, some);
 }
 
 /* Features and rows move along the last direction, and rows' own features follow. */

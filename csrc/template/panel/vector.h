@@ -37,3 +37,11 @@ ALWAYS_INLINE pvec turn(pvec a, int by) {
     for (int n = 0; n < PARTS; n++) r.part[n] = rotate(a.part[0], a.part[PARTS - 1], (by + n * LANES) % PANEL);
     return r;
 }
+
+/* sum_t x_t line_t, as sum_lines has it. */
+ALWAYS_INLINE pvec psum_lines(const int32_t *index, const REAL *x, int64_t n, const REAL *lines, int64_t room) {
+    pvec sum;
+    if (x) sum_lines(index, x, n, lines, room, PARTS, sum.part);
+    else sum_lines(index, NULL, n, lines, room, PARTS, sum.part);
+    return sum;
+}
