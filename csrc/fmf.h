@@ -440,6 +440,8 @@ typedef struct fmf_phase_time {
    the last. */
 void fmf_watch(int32_t on);
 int32_t fmf_watched(int32_t k, fmf_phase_time *time);
+/* The sum of n lines of 64 bytes wherever they lie: nothing but gathering, to compare kernels with. */
+float fmf_gather(int64_t n, const int32_t *index, const float *lines);
 /* How many allocations of C are not released; let the one after so many fail (below 0: none). */
 int64_t fmf_held(void);
 void fmf_fail_after(int64_t allocations);

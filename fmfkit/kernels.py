@@ -6,6 +6,9 @@ columns, in the precision of the problem; those past the rank, or past a bias, a
 
 With u = X d, a step d of some features in a panel changes the objective by at most Σ_i G_i u_i + ½ u_i A_i u_i and what
 their penalty changes by: whatever lowers that lowers the objective.
+
+``watched_phases`` tells how long each kind of work took; ``gather`` is what the machine can do at most where numbers lie
+all over memory.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from numpy.typing import NDArray
 from fmfkit._kernels import cells, parts, scoring, shards
 from fmfkit._kernels.components import PANEL as _PANEL
 from fmfkit._kernels.components import is_smooth
-from fmfkit._kernels.library import choose_isa
+from fmfkit._kernels.library import PhaseTime, choose_isa, gather, watched_phases
 from fmfkit._kernels.panel import SYMMETRIC
 from fmfkit.native import check_abi
 from fmfkit.problem.division import Division, Sums
@@ -298,12 +301,15 @@ __all__ = [
     "BIAS",
     "PANEL",
     "Division",
+    "PhaseTime",
     "Shards",
     "Side",
     "Sums",
+    "gather",
     "measure",
     "objective",
     "sides",
     "unfolded",
     "use_instruction_set",
+    "watched_phases",
 ]
