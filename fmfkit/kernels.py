@@ -7,8 +7,8 @@ columns, in the precision of the problem; those past the rank, or past a bias, a
 With u = X d, a step d of some features in a panel changes the objective by at most Σ_i G_i u_i + ½ u_i A_i u_i and what
 their penalty changes by: whatever lowers that lowers the objective.
 
-``watched_phases`` tells how long each kind of work took; ``gather`` is what the machine can do at most where numbers lie
-all over memory.
+``watched_phases`` tells how long each kind of work took; ``gather`` is what the machine can do at most where numbers
+lie all over memory.
 """
 
 from __future__ import annotations

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import statistics
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import attrs
 import click
@@ -12,7 +14,7 @@ from fmfkit_bench import core, options
 from fmfkit_bench.data import shapes
 from fmfkit_bench.data.shapes import Shape
 from fmfkit_bench.results.report import Report
-from fmfkit_bench.speed import footprint, goals, growth, machine, plain, records
+from fmfkit_bench.speed import before, footprint, goals, growth, machine, phases, plain, records
 from fmfkit_bench.speed.goals import Goal
 from fmfkit_bench.speed.race import SAMPLED_PAIRS, SOLVERS, Course
 from fmfkit_bench.speed.records import Record
@@ -36,6 +38,7 @@ class Options:
     threads: tuple[int, ...]
     repeats: int
     goals: bool
+    before: Path | None
     busy: int
 
     @property
@@ -53,7 +56,9 @@ class Options:
 
 @click.command("speed")
 @options.shapes
-@options.scale(None, "Size of the data, 0.1 by default; with --goals, a part of the sizes of the goals, 1 by default.")
+@options.scale(
+    None, "Size of the data, 0.1 by default; with --targets, a part of the sizes of the goals, 1 by default."
+)
 @options.rank
 @options.seed
 @click.option(
@@ -76,10 +81,17 @@ class Options:
     help="Other processes that keep a processor busy meanwhile, as on a shared machine.",
 )
 @click.option(
-    "--goals",
+    "--targets",
+    "goals",
     is_flag=True,
     help="Measure everything that the table of goals needs: its shapes and all solvers on 1 and 2 threads, plain "
-    "factorization beside LIBMF, growth, and memory.",
+    "factorization beside LIBMF, a busy core, the phases of a round, growth, and memory.",
+)
+@click.option(
+    "--before",
+    metavar="PYTHON",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="With --targets: the Python of an environment with another version of fmfkit, to time by turns.",
 )
 @options.reported(Options, "Solvers side by side")
 def command(given: Options, report: Report) -> None:
@@ -93,7 +105,7 @@ def command(given: Options, report: Report) -> None:
         given = attrs.evolve(given, solvers=goals.SOLVERS, threads=given.threads or (1, 2))
     given = attrs.evolve(given, threads=given.threads or (core.all_threads(),))
     report.settings["threads"] = ", ".join(map(str, given.threads))
-    limits = {team: (machine.bandwidth(team), machine.arithmetic(team)) for team in given.threads}
+    limits = {team: machine.rates(team) for team in given.threads}
     measured: list[Record] = []
     others: list[Goal] = []
     for name, size in given.sizes.items():
@@ -107,7 +119,10 @@ def command(given: Options, report: Report) -> None:
             found = records.compare(course.race(report.say), course)
         report.add(records.section(found, limits))
         measured += found
+        if "panel" in given.solvers:
+            others += _phases(course, given, report)
         if raw is not None:
+            others.append(_busy(course, given))
             others += _whole_process(raw, given, report) + _growth(raw, size, given, report.say)
     report.add(goals.section(goals.of_records(measured, given.full) + others))
 
@@ -130,6 +145,26 @@ def _course(shape: Shape, size: float, given: Options) -> Course:
     )
 
 
+def _phases(course: Course, given: Options, report: Report) -> list[Goal]:
+    """Show where a round's time goes; with the goals, what share of the machine's limit it reaches."""
+    shares = {}
+    for team in given.threads:
+        shown, shares[team] = phases.section(course.shape.name, course.problem, team, given.rounds, report.say)
+        report.add(shown)
+    applies = given.goals and course.shape.name == "ml10m"
+    return [goals.of_limit(shares[max(shares)], given.full)] if applies else []
+
+
+def _busy(course: Course, given: Options) -> Goal:
+    """Measure rounds while another process keeps a core busy."""
+    found: dict[int, list[float]] = {1: [], 2: []}
+    with machine.kept_busy(1):
+        for repeat in range(given.repeats):
+            for team, some in found.items():
+                some.append(course.run("panel", team, repeat).seconds_per_round())
+    return goals.of_busy({team: statistics.median(some) for team, some in found.items()}, given.full)
+
+
 def _whole_process(shape: Shape, given: Options, report: Report) -> list[Goal]:
     """Measure what needs the training data as it is: memory, and plain factorization."""
     found = []
@@ -139,7 +174,11 @@ def _whole_process(shape: Shape, given: Options, report: Report) -> list[Goal]:
     race = plain.race(shape, plain.Course(given.rank, max(given.threads), given.rounds, given.repeats), report.say)
     if race is not None:
         report.add(plain.section(shape.name, race))
-        found.append(goals.of_race(race, given.full))
+        found += goals.of_race(race, given.full)
+    if given.before is not None:
+        teams = sorted(set(given.threads))
+        ratios = before.ratios(given.before, shape, given.rank, teams, given.rounds, given.repeats, report.say)
+        found += goals.of_before(ratios, given.full)
     return found
 
 

@@ -9,7 +9,29 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
+import attrs
 import numpy as np
+
+from fmfkit.kernels import gather
+
+GATHERED = 640_000
+"""Bytes of the array that is gathered from: more than the nearest cache holds, as what shared features gather is."""
+
+
+@attrs.frozen
+class Rates:
+    """What the machine can do in a second."""
+
+    bytes: float
+    """Streamed."""
+    lines: float
+    """Of 64 bytes, gathered from all over an array."""
+    flops: float
+
+
+def rates(threads: int) -> Rates:
+    """Measure them."""
+    return Rates(bandwidth(threads), gathering(threads), arithmetic(threads))
 
 
 @contextmanager
@@ -24,7 +46,7 @@ def kept_busy(processes: int) -> Iterator[None]:
             process.wait()
 
 
-def _best(task: Callable[[], None], threads: int, repeats: int = 5) -> float:
+def _best(task: Callable[[], object], threads: int, repeats: int = 5) -> float:
     """Return the least seconds in which ``threads`` threads each do the task at once."""
     times = []
     with ThreadPoolExecutor(threads) as pool:
@@ -58,6 +80,13 @@ def arithmetic(threads: int) -> float:
     return threads * 200 * 2 * 128**3 / _best(multiply, threads)
 
 
+def gathering(threads: int) -> float:
+    """Return lines of 64 bytes per second, gathered in any order."""
+    lines = np.ones((GATHERED // 64, 16), np.float32)
+    index = np.random.default_rng(0).integers(len(lines), size=10_000_000, dtype=np.int32)
+    return threads * len(index) / _best(lambda: gather(index, lines), threads)
+
+
 def reset_peak() -> bool:
     """Start a new measurement of the process's peak memory; return whether the system can."""
     try:
@@ -86,4 +115,4 @@ def _status(name: str) -> int | None:
         return None
 
 
-__all__ = ["arithmetic", "bandwidth", "peak_bytes", "reset_peak", "resident_bytes"]
+__all__ = ["GATHERED", "Rates", "peak_bytes", "rates", "reset_peak", "resident_bytes"]

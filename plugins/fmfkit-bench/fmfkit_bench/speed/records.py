@@ -8,12 +8,13 @@ from collections.abc import Iterable
 import attrs
 import numpy as np
 from fmfkit_bench.results.sections import Cell, Section, Table
+from fmfkit_bench.speed.machine import Rates
 from fmfkit_bench.speed.race import SOLVERS, Course, Run, Runs
 
 from fmfkit import Problem
 
-Limits = dict[int, tuple[float, float]]
-"""What the machine can do with a number of threads: bytes and floating-point operations per second."""
+Limits = dict[int, Rates]
+"""What the machine can do, by the number of threads."""
 
 
 @attrs.frozen(kw_only=True)
@@ -118,7 +119,9 @@ def _median(values: Iterable[float | None]) -> float | None:
 def section(records: list[Record], limits: Limits) -> Section:
     """Return the table of one shape, and what the machine can do."""
     first = records[0]
-    able: list[list[Cell]] = [[team, moved / 1e9, flops / 1e9] for team, (moved, flops) in limits.items()]
+    able: list[list[Cell]] = [
+        [team, rate.bytes / 1e9, rate.lines / 1e6, rate.flops / 1e9] for team, rate in limits.items()
+    ]
     return Section(
         f"speed-{first.shape}",
         f"{first.shape} at {first.scale:g} of its size",
@@ -127,7 +130,7 @@ def section(records: list[Record], limits: Limits) -> Section:
         "has its time per round multiplied accordingly. GB/s and GFLOP/s count what a round cannot do without.",
         tables=[
             Table(f"{first.shape}: solvers", COLUMNS, [_row(record) for record in records]),
-            Table("What this machine can do", ["threads", "GB/s", "GFLOP/s"], able),
+            Table("What this machine can do", ["threads", "GB/s", "million lines/s", "GFLOP/s"], able),
         ],
     )
 

@@ -1,3 +1,5 @@
+import sys
+
 import pytest
 from fmfkit_bench.results import sections
 
@@ -13,7 +15,8 @@ def test_speed_compares_the_solvers_and_writes_results(bench, tmp_path):
     output = bench("speed", *settings, *solvers, "--json", out)
     assert "ml10m: seconds per round against PL2M" in output
     assert "ml10m: two threads against one" in output
-    speed, goals = sections.read(out).sections
+    speed, *limits, goals = sections.read(out).sections
+    assert [section.name for section in limits] == ["phases-ml10m-1", "phases-ml10m-2"]
     rows = rows_of(speed.tables[0])
     assert len(rows) == 8
     for row in rows:
@@ -27,7 +30,8 @@ def test_speed_compares_the_solvers_and_writes_results(bench, tmp_path):
 
 def test_goals_runs_everything_that_the_table_needs(bench, tmp_path):
     out = tmp_path / "results.json"
-    output = bench("speed", "--goals", "--scale", 0.002, "--rank", 8, "--rounds", 2, "--json", out)
+    settings = ("--scale", 0.002, "--rank", 8, "--rounds", 2, "--before", sys.executable)
+    output = bench("speed", "--targets", *settings, "--json", out)
     written = sections.read(out).sections
     assert {"speed-ml10m", "speed-weibo", "speed-flickr", "goals"} <= {section.name for section in written}
     shown = [row["goal"] for row in rows_of(written[-1].tables[0])]
@@ -36,6 +40,11 @@ def test_goals_runs_everything_that_the_table_needs(bench, tmp_path):
         "exponent",
         "peak memory of a process",
         "two threads against one",
+        "two threads against one, PL2M",
+        "two threads against one, a core busy elsewhere",
+        "share of the machine's limit",
+        "against the version before, 1 threads",
+        "against the version before, 2 threads",
     )
     for what in wanted:
         assert any(what in goal for goal in shown), what
