@@ -19,6 +19,7 @@ import fmfkit
 from fmfkit import (
     FMF,
     Dataset,
+    LearntPenalty,
     Model,
     PartitionScheduler,
     Penalties,
@@ -61,7 +62,7 @@ class Given:
     Z: Blocks | None = None
     """Feature blocks; None stands for one feature for each id."""
     loss: Loss | str = "square"
-    penalty: Penalty | Penalties = attrs.field(factory=Penalty)
+    penalty: Penalty | Penalties | LearntPenalty = attrs.field(factory=Penalty)
     offset: float | None = None
     """None lets the loss choose it."""
     biases: bool = True
@@ -92,6 +93,11 @@ def positives_problem(data: Dataset, rank: int) -> Problem:
 def elastic_net(l2: float) -> Penalty:
     """Return the same penalty for factors and biases."""
     return Penalty(ElasticNet(l2=l2))
+
+
+def learnt(shrink: float) -> LearntPenalty:
+    """Return strengths that are learnt in the first rounds, then multiplied."""
+    return LearntPenalty(shrink=shrink)
 
 
 @attrs.frozen

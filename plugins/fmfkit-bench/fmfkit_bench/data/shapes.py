@@ -49,8 +49,11 @@ class Shape:
         """The numbers of queries and targets."""
         return self.queries, self.targets
 
-    def problem(self, rank: int, *, features: bool = True, sample: float = 1.0) -> Problem:
-        """Return the training problem, with all features or indicators only, of all pairs or of a random part."""
+    def problem(self, rank: int, *, features: bool = True, sample: float = 1.0, shrink: float | None = None) -> Problem:
+        """Return the training problem, with all features or indicators only, of all pairs or of a random part.
+
+        With ``shrink``, strengths are learnt, and multiplied by it.
+        """
         chosen: Any = slice(None) if sample == 1 else np.random.default_rng(0).random(len(self.train)) < sample
         return core.Given(
             pairs=self.train.only(chosen),
@@ -58,7 +61,9 @@ class Shape:
             X=self.X if features else None,
             Z=self.Z if features else None,
             loss=self.loss,
-            penalty=core.elastic_net(self.strength if features else self.plain_strength),
+            penalty=core.elastic_net(self.strength if features else self.plain_strength)
+            if shrink is None
+            else core.learnt(shrink),
         ).problem(rank)
 
     def for_testing(self) -> Shape:

@@ -11,6 +11,6 @@ def test_both_reach_the_test_error_that_is_compared():
     assert race.best <= race.goal
     assert race.libmf_best <= race.goal
     assert race.seconds > 0
-    assert len(said) == 2
+    assert len(said) == 3
     section = plain.section("ml10m", race)
-    assert [row[0] for row in section.tables[0].rows] == ["fmfkit", "LIBMF"]
+    assert [row[0] for row in section.tables[0].rows] == ["fmfkit", "fmfkit, strengths learnt", "LIBMF"]
