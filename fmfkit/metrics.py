@@ -108,7 +108,8 @@ class Ranking:
         table.eliminate_zeros()
         keys = np.repeat(np.arange(table.shape[0]), np.diff(table.indptr)) * table.shape[1] + table.indices
         asked = np.arange(table.shape[0])[:, None] * table.shape[1] + places
-        hits = np.isin(asked, keys) & (places >= 0)
+        found = np.append(keys, -1)[np.searchsorted(keys, asked)] == asked  # keys ascend
+        hits = found & (places >= 0)
         return cls(hits, np.diff(table.indptr).astype(np.int64))
 
     def first(self, k: int) -> Ranking:

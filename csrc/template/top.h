@@ -5,7 +5,14 @@
    higher target number is lower, so that the answer does not depend on the order of work. */
 
 #define PACK (2 * LANES)
-enum { TILE = 6, PACKS = 512 / PACK, QUERIES = 16 * TILE }; /* 96 queries and 512 targets share the cache */
+#ifdef __AVX512F__
+typedef REAL pack_vec __attribute__((vector_size(64), aligned(sizeof(REAL)), may_alias));
+enum { TILE = 12, PACK_PARTS = 1 };
+#else
+typedef loose_vec pack_vec;
+enum { TILE = 6, PACK_PARTS = 2 };
+#endif
+enum { PACKS = 512 / PACK, QUERIES = 96 }; /* so many queries and 512 targets share the cache */
 
 typedef struct {
     int64_t targets;
@@ -65,18 +72,19 @@ static void sort_heap(REAL *score, int32_t *target, int64_t k) {
 /* Scores of `rows` queries (TILE at most) with one pack of targets. */
 static inline void score_tile(const REAL *U, int64_t stride, int rows, const REAL *pack, vec sums[][2]) {
     const REAL *u[TILE];
+    pack_vec made[TILE][PACK_PARTS];
     for (int r = 0; r < TILE; r++) {
         u[r] = U + (r < rows ? r : 0) * stride;
-        sums[r][0] = sums[r][1] = (vec){0};
+        for (int n = 0; n < PACK_PARTS; n++) made[r][n] = (pack_vec){0};
     }
     for (int64_t c = 0; c < stride; c++) {
-        const vec low = load(pack + c * PACK), high = load(pack + c * PACK + LANES);
-        UNROLL(6)
+        const pack_vec *at = (const pack_vec *)(pack + c * PACK);
+        UNROLL(12)
         for (int r = 0; r < TILE; r++) {
-            sums[r][0] += u[r][c] * low;
-            sums[r][1] += u[r][c] * high;
+            for (int n = 0; n < PACK_PARTS; n++) made[r][n] += u[r][c] * at[n];
         }
     }
+    memcpy(sums, made, sizeof made);
 }
 
 static inline int any_at_least(vec a, REAL least) {
