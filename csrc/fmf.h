@@ -18,7 +18,9 @@ enum {
     FMF_PANEL = 8,              /* latent dimensions of a panel */
     FMF_PORTION = 512,          /* rows or features whose part in a line search is summed apart */
     FMF_SMALL_SET = 4096,       /* sets with fewer non-zeros are not shared out: one thread sweeps them */
-    FMF_PENALTY_ROWS = 4096     /* features whose penalty is summed apart */
+    FMF_PENALTY_ROWS = 4096,    /* features whose penalty is summed apart */
+    FMF_TOP_QUERIES = 96,       /* queries that are answered at once */
+    FMF_TOP_PACK = 16           /* targets that are scored at once, at most */
 };
 /* Phases of an update by panels where rows are divided into shards: of a shard, handing out sums over its rows; */
 enum {
@@ -349,8 +351,10 @@ typedef struct fmf_top {
     int64_t k;
     const int64_t *skip_ptr;    /* (queries + 1) or NULL */
     const int32_t *skip;        /* each query's targets to leave out, ascending */
-    int32_t *target;            /* (queries, k) */
-    void *score;                /* (queries, k) highest first; -infinity where there are not that many targets */
+    int64_t room;               /* for keys of a query: at least k + FMF_TOP_PACK */
+    void *keys;                 /* (threads, the queries that are answered at once, room), twice as wide as a real */
+    int32_t *target;            /* (queries, k); -1 where there are not that many targets */
+    void *score;                /* (queries, k) highest first; -infinity there */
 } fmf_top;
 
 /* The kernels of one instruction set and one precision. */

@@ -210,6 +210,10 @@ ALONE = 16
 """So few queries are answered on one thread: starting others takes longer."""
 
 
+MOST_KEPT = 1024
+"""So many targets more than are asked for are kept, at most, until all but the best are dropped."""
+
+
 class PackedTargets:
     """Targets laid out once for being searched: ``best`` answers as many queries as are asked."""
 
@@ -232,6 +236,9 @@ class PackedTargets:
             raise ValueError(f"queries: expected embeddings of {wanted}, got {got}")
         mine = np.ascontiguousarray(mine)
         targets, scores = np.empty((len(mine), k), np.int32), np.empty((len(mine), k), self.dtype)
+        threads = team(self.threads if len(mine) > ALONE else 1)
+        room = k + min(max(k, lib.FMF_TOP_PACK), MOST_KEPT) + lib.FMF_TOP_PACK
+        keys = aligned((threads * min(len(mine), lib.FMF_TOP_QUERIES) * room, 2), self.dtype)
         struct = ffi.new(
             "fmf_top *",
             {
@@ -244,10 +251,11 @@ class PackedTargets:
                 "k": k,
                 "skip_ptr": ffi.NULL if skip is None else integers(skip.ptr, np.int64),
                 "skip": ffi.NULL if skip is None else integers(skip.index, np.int32),
+                "room": room,
+                "keys": reals(keys, self.dtype, writable=True),
                 "target": integers(targets, np.int32, writable=True),
                 "score": reals(scores, self.dtype, writable=True),
             },
         )
-        kernels(self.dtype).top(struct, team(self.threads if len(mine) > ALONE else 1))
-        targets[scores == -np.inf] = -1
+        kernels(self.dtype).top(struct, threads)
         return targets, scores
