@@ -34,7 +34,9 @@ class Square(Loss):
         """Return the mean of y."""
         if weight is not None and not np.any(weight):
             return 0.0
-        return float(np.average(np.asarray(y, np.float64), weights=weight)) if len(y) else 0.0
+        if weight is None:
+            return float(np.mean(y, dtype=np.float64)) if len(y) else 0.0
+        return float(np.einsum("i,i->", y, weight, dtype=np.float64) / np.sum(weight, dtype=np.float64))
 
 
 @attrs.frozen

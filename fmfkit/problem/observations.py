@@ -232,11 +232,14 @@ def check_sizes(data: Observations) -> None:
     pairs, most = data.by_query, largest_sum(data.dtype)
     advice = scaling_advice(data.dtype)
     heavy = "" if pairs.weight is None else f", with weights of up to {float(pairs.weight.max(initial=0)):g},"
+    largest = max(float(pairs.y.max(initial=0)), -float(pairs.y.min(initial=0)))
+    factors = [pairs.y, pairs.y] + ([] if pairs.weight is None else [pairs.weight])
     with np.errstate(over="ignore"):
-        squares = np.square(pairs.y, dtype=np.float64)
-        total = float(squares.sum() if pairs.weight is None else (squares * pairs.weight).sum())
-    if max(total, float(squares.max(initial=0))) > most:  # each alone, too: small weights come after the square
-        largest = float(np.abs(pairs.y).max())
+        total = float(
+            np.einsum(",".join("i" * len(factors)) + "->", *factors, dtype=np.float64)
+        )  # in no array of its own
+        square = np.float64(largest) ** 2
+    if max(total, square) > most:  # each alone, too: small weights come after the square
         raise ValueError(f"y: values of up to {largest:g}{heavy} are too large for {data.dtype}; {advice}")
     sides: tuple[tuple[str, SideName, Features], ...] = (("X", "query", data.X), ("Z", "target", data.Z))
     for name, side, features in sides:
