@@ -42,26 +42,26 @@ static void pack_targets(int64_t targets, const void *embedding, int64_t stride,
 /* ---- keys ---- */
 
 #if FMF_BITS == 32
-typedef uint32_t ordered; /* a score as a whole number in the same order */
-typedef uint64_t key;     /* then the target, counted backwards */
+typedef uint32_t ordered;  /* a score as a whole number in the same order */
+typedef uint64_t rank_key; /* then the target, counted backwards */
 #else
 typedef uint64_t ordered;
-typedef unsigned __int128 key;
+typedef unsigned __int128 rank_key;
 #endif
 
 #define SIGN ((ordered)1 << (FMF_BITS - 1))
 
-static inline key key_of(REAL score, int32_t target) {
+static inline rank_key key_of(REAL score, int32_t target) {
     const REAL unsigned_zero = score + 0; /* -0 and 0 are equal */
     ordered bits;
     memcpy(&bits, &unsigned_zero, sizeof bits);
     bits ^= bits & SIGN ? ~(ordered)0 : SIGN;
-    return (key)bits << 32 | (uint32_t)~target;
+    return (rank_key)bits << 32 | (uint32_t)~target;
 }
 
-static inline int32_t target_of(key a) { return ~(int32_t)(uint32_t)a; }
+static inline int32_t target_of(rank_key a) { return ~(int32_t)(uint32_t)a; }
 
-static inline REAL score_of(key a) {
+static inline REAL score_of(rank_key a) {
     ordered bits = (ordered)(a >> 32);
     REAL score;
     bits ^= bits & SIGN ? SIGN : ~(ordered)0;
@@ -71,22 +71,22 @@ static inline REAL score_of(key a) {
 
 #undef SIGN
 
-static inline void swap_keys(key *a, key *b) {
-    const key was = *a;
+static inline void swap_keys(rank_key *a, rank_key *b) {
+    const rank_key was = *a;
     *a = *b;
     *b = was;
 }
 
 /* Puts the keys of a[0..n) above that of one of them before it; returns its place.  The one is the median of three. */
-static int64_t divide_keys(key *a, int64_t n) {
+static int64_t divide_keys(rank_key *a, int64_t n) {
     int64_t place = 0;
     if (a[n / 2] < a[0]) swap_keys(a + n / 2, a);
     if (a[n - 1] < a[n / 2]) swap_keys(a + n - 1, a + n / 2);
     if (a[n / 2] < a[0]) swap_keys(a + n / 2, a);
     swap_keys(a + n / 2, a + n - 1);
-    const key middle = a[n - 1];
+    const rank_key middle = a[n - 1];
     for (int64_t t = 0; t < n - 1; t++) {
-        const key one = a[t];
+        const rank_key one = a[t];
         a[t] = a[place];
         a[place] = one;
         place += one > middle;
@@ -96,7 +96,7 @@ static int64_t divide_keys(key *a, int64_t n) {
 }
 
 /* The k highest of n keys come first. */
-static void select_keys(key *a, int64_t n, int64_t k) {
+static void select_keys(rank_key *a, int64_t n, int64_t k) {
     while (n > 1 && k > 0 && k < n) {
         const int64_t place = divide_keys(a, n);
         if (place >= k) {
@@ -110,7 +110,7 @@ static void select_keys(key *a, int64_t n, int64_t k) {
 }
 
 /* Highest first. */
-static void sort_keys(key *a, int64_t n) {
+static void sort_keys(rank_key *a, int64_t n) {
     while (n > 16) { /* the smaller part first: few calls wait */
         const int64_t place = divide_keys(a, n), after = n - place - 1;
         if (place < after) {
@@ -123,7 +123,7 @@ static void sort_keys(key *a, int64_t n) {
         }
     }
     for (int64_t t = 1; t < n; t++) {
-        const key one = a[t];
+        const rank_key one = a[t];
         int64_t at = t;
         for (; at > 0 && a[at - 1] < one; at--) a[at] = a[at - 1];
         a[at] = one;
@@ -152,7 +152,7 @@ static inline void score_tile(const REAL *U, int64_t stride, int rows, const REA
 
 /* A query's best so far. */
 typedef struct {
-    key *keys;
+    rank_key *keys;
     int64_t count;
     REAL least;   /* what a score must reach */
     int64_t skip; /* runs along the query's sorted targets to leave out */
@@ -186,7 +186,7 @@ static inline void offer(const fmf_top *o, int64_t first, const REAL *score, bes
     if (best->count + PACK <= o->room) return;
     select_keys(best->keys, best->count, o->k);
     best->count = o->k;
-    key lowest = best->keys[0];
+    rank_key lowest = best->keys[0];
     for (int64_t n = 1; n < o->k; n++) lowest = best->keys[n] < lowest ? best->keys[n] : lowest;
     best->least = score_of(lowest);
 }
@@ -224,7 +224,7 @@ static void top_of_queries(void *context, int64_t p, int thread) {
     const int64_t packs = portions_of(o->targets, PACK), many = smaller(o->queries, FMF_TOP_QUERIES);
     best_targets best[FMF_TOP_QUERIES];
     for (int64_t q = queries.from; q < queries.to; q++) {
-        key *keys = (key *)o->keys + (thread * many + q - queries.from) * o->room;
+        rank_key *keys = (rank_key *)o->keys + (thread * many + q - queries.from) * o->room;
         best[q - queries.from] = (best_targets){keys, 0, -INFINITY, o->skip_ptr ? o->skip_ptr[q] : 0};
     }
     for (int64_t some = 0; some < packs; some += PACKS) offer_packs(o, queries, some, smaller(some + PACKS, packs), best);
