@@ -140,21 +140,21 @@ class Measured:
     ranks: int
     threads: int
     seconds: float
-    """A round; the median of all but the first."""
+    """A round; the median of all but the first, if there are several."""
     communication: float
     """Seconds of it that sums between ranks took, waiting for others included."""
     sent: float
     """Bytes that rank 0 sent in a round."""
     formula: float
     gigabytes: float
-    """Memory of all ranks at its highest."""
+    """The sum of the memory that each rank had at its highest, since it began."""
     objective: float
 
 
 def _peak() -> float:
     import resource
 
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
 
 
 def measure(group: Group, name: str, shape: Shape, *, rank: int, rounds: int, threads: int, ordinary: bool) -> Measured:
@@ -206,7 +206,7 @@ def model_table(rank: int, machine: float, gigabits: float, latency: float) -> l
 @click.option("--shape", default="ml10m", show_default=True, type=click.Choice(list(SHAPES)), help="Sizes of the data.")
 @click.option("--scale", default=0.1, show_default=True, type=click.FloatRange(0, 1, min_open=True), help="Part of it.")
 @click.option("--rank", default=64, show_default=True, type=click.IntRange(1), help="Latent dimensions.")
-@click.option("--rounds", default=4, show_default=True, type=click.IntRange(2), help="Rounds.")
+@click.option("--rounds", default=4, show_default=True, type=click.IntRange(1), help="Rounds.")
 @click.option("--threads", default=1, show_default=True, type=click.IntRange(1), help="Threads of each rank.")
 @click.option("--shards", default=SHARDS, show_default=True, type=click.IntRange(1), help="Shards.")
 @click.option("--ordinary", is_flag=True, help="Time the ordinary fit on the same data, in one process, instead.")
