@@ -189,7 +189,11 @@ class Together:
                 watched[0](RoundEvent(problem, begin, checkpoint.history[-1], rounds, rounds, "start"))
             model = Model.of(problem, begin, tuple(checkpoint.history))
         else:
-            options: Any = {"seed": self.settings.seed, "threads": self.settings.threads, "init": begin}
+            options: Any = {
+                "seed": self.settings.seed,
+                "threads": self.settings.threads or self.group.threads,
+                "init": begin,
+            }
             model = fit(problem, solver=self.solver, rounds=rounds - done, callbacks=listed, **options)
             if checkpoint is not None:
                 model = attrs.evolve(model, history=tuple(checkpoint.history))

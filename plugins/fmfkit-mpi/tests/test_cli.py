@@ -20,14 +20,16 @@ def files(tmp_path_factory):
     pairs = pl.DataFrame({"user": user, "item": item, "rating": rating.round(2)})
     for n in range(3):
         pairs[n::3].write_parquet(folder / f"pairs{n}.parquet")
-    pl.DataFrame({"user": range(82), "age": rng.integers(18, 80, 82)}).write_parquet(folder / "users.parquet")
+    users = pl.DataFrame({"user": range(82), "age": rng.integers(18, 80, 82)})
+    for n in range(2):
+        users[n::2].write_parquet(folder / f"users{n}.parquet")
     pl.DataFrame({"item": range(41), "genre": [f"g{n}" for n in [*genre, 0]]}).write_parquet(folder / "items.parquet")
     return folder
 
 
 def arguments(folder, out, *more):
     pairs = [folder / f"pairs{n}.parquet" for n in range(3)]
-    tables = ["--queries", folder / "users.parquet", "--targets", folder / "items.parquet"]
+    tables = ["--queries", folder / "users0.parquet", folder / "users1.parquet", "--targets", folder / "items.parquet"]
     return [*pairs, *tables, "--rank", 6, "--rounds", 8, "--test", 0.1, "--out", out, "--json", *more]
 
 
@@ -107,6 +109,14 @@ def test_what_cannot_be_done_is_refused(files, tmp_path, more, message):
     done = CliRunner().invoke(main, ["fit_together", *map(str, arguments(files, tmp_path / "m.fmf", *more))])
     assert done.exit_code == 1
     assert message in done.output
+
+
+def test_pairs_come_before_the_tables_of_queries(files):
+    asked = ["--queries", files / "users0.parquet", files / "pairs0.parquet"]
+    done = CliRunner().invoke(main, ["fit_together", *map(str, asked)])
+    assert done.exit_code == 2
+    assert "no PAIRS: give them first" in done.output
+    assert "Missing argument 'PAIRS...'" in CliRunner().invoke(main, ["fit_together"]).output
 
 
 def test_a_command_that_has_no_form_for_several_processes_is_refused_there(files, monkeypatch):
