@@ -97,8 +97,8 @@ class ManyQueries(click.Command):
 @click.option("--seed", type=click.IntRange(0), help="Of all that is drawn, and of what is held out.")
 @click.option("--threads", type=click.IntRange(1), help="Threads of each rank; by default the ranks of a host "
               "share its processors.")  # fmt: skip
-@click.option("--validate", default=0.1, show_default=True, type=SHARE, help="Share of the training pairs that chooses "
-              "the number of rounds.")  # fmt: skip
+@click.option("--validate", type=SHARE, help="Share of the training pairs that chooses the number of rounds; 0.1 if "
+              "left out, and 0 where there are positives only.")  # fmt: skip
 @click.option(
     "--refit/--no-refit", default=True, show_default=True, help="Whether to train on all training pairs then."
 )

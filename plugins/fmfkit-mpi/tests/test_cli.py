@@ -111,6 +111,21 @@ def test_what_cannot_be_done_is_refused(files, tmp_path, more, message):
     assert message in done.output
 
 
+def test_positives_are_trained_for_all_rounds(files, tmp_path):
+    clicks = [tmp_path / f"clicks{n}.csv" for n in range(3)]
+    for n, path in enumerate(clicks):
+        pl.read_parquet(files / f"pairs{n}.parquet").select("user", "item").write_csv(path)
+    asked = ["fit_together", *map(str, clicks), "--rank", "6", "--out", str(tmp_path / "m.fmf"), "--json"]
+    done = CliRunner().invoke(main, asked)
+    assert done.exit_code == 0, done.output
+    said = json.loads(done.stdout)
+    assert said["rounds"] == 12
+    assert said["validation"] is said["test"] is None
+    refused = CliRunner().invoke(main, [*asked, "--test", "0.1"])
+    assert "rankings are not measured on several ranks yet" in refused.output
+    assert CliRunner().invoke(main, [*asked, "--test", "0.1", "--metric", "mae"]).exit_code == 0
+
+
 def test_pairs_come_before_the_tables_of_queries(files):
     asked = ["--queries", files / "users0.parquet", files / "pairs0.parquet"]
     done = CliRunner().invoke(main, ["fit_together", *map(str, asked)])
