@@ -20,6 +20,8 @@ from fmfkit.regularizers import ElasticNet
 PANEL = 8
 LOTS = 2**22
 """From which targets are drawn, as often as they are popular."""
+QUERIES = 5000
+"""Whose pairs are drawn at a time, to limit memory."""
 
 
 @attrs.frozen
@@ -78,8 +80,9 @@ LARGE = {"1B x 10M": Shape(1_000_000_000, 10_000_000, 100_000_000_000, history=T
 
 
 def _bag(rng: np.random.Generator, rows: int, count: int, each: int) -> sp.csr_array:
-    """Return rows with some features each, value 1."""
-    ptr = np.arange(rows + 1, dtype=np.int64) * min(each, count)
+    """Return rows with about so many features each, value 1."""
+    draws = round(-count * np.log1p(-each / count)) if 2 * each < count else count  # some come again
+    ptr = np.arange(rows + 1, dtype=np.int64) * draws
     index = rng.integers(0, count, ptr[-1], dtype=np.int32)
     found = sp.csr_array((np.ones(len(index), np.float32), index, ptr), shape=(rows, count))
     found.sum_duplicates()
@@ -92,13 +95,31 @@ def _pairs(rng: np.random.Generator, shape: Shape, queries: int, count: int) -> 
     popular = np.random.default_rng(1).lognormal(0, 1.6, shape.targets)
     lots = np.searchsorted(np.cumsum(popular) / popular.sum(), (np.arange(LOTS) + 0.5) / LOTS).astype(np.int32)
     activity = rng.lognormal(0, 1.4, queries)
-    wanted = np.minimum(np.round(activity / activity.sum() * count) + 1, shape.targets / 2).astype(np.int64)
-    ptr = np.concatenate([[0], np.cumsum(wanted)])
-    target = lots[rng.integers(0, LOTS, ptr[-1], dtype=np.int32)]
-    found = sp.csr_array((np.ones(len(target), np.float32), target, ptr), shape=(queries, shape.targets))
-    found.sum_duplicates()
+    for _ in range(5):  # no query takes more than half of the targets; the others make up for it
+        activity = np.minimum(activity / activity.sum() * count, shape.targets / 2)
+    wanted = np.maximum(np.round(activity), 1).astype(np.int64)
+    drawn = [
+        _some_pairs(rng, wanted[begin : begin + QUERIES], shape.targets, lots) for begin in range(0, queries, QUERIES)
+    ]
+    sizes, target = (np.concatenate(parts) for parts in zip(*drawn, strict=True))
+    ptr = np.concatenate([[0], np.cumsum(sizes)])
+    found = sp.csr_array((np.empty(len(target), np.float32), target, ptr), shape=(queries, shape.targets))
     found.data[:] = rng.integers(0, 2, found.nnz) if shape.loss == "logistic" else rng.integers(1, 6, found.nnz)
     return found
+
+
+def _some_pairs(
+    rng: np.random.Generator, wanted: NDArray[np.int64], targets: int, lots: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return about as many different targets as wanted for each of some queries, and how many each has."""
+    draws = np.ceil(wanted * (1.5 + 12 * wanted / targets)).astype(np.int64) + 2  # some come again
+    row = np.repeat(np.arange(len(wanted)), draws)
+    key = row * targets + lots[rng.integers(0, len(lots), len(row), np.int32)]
+    key.sort()
+    row, target = np.divmod(key[np.diff(key, prepend=-1) > 0], targets)
+    found = np.bincount(row, minlength=len(wanted))
+    kept = rng.random(len(row)) * found[row] < wanted[row]
+    return np.bincount(row[kept], minlength=len(wanted)), target[kept].astype(np.int32)
 
 
 def _shard(shape: Shape, number: int, shards: int) -> tuple[sp.csr_array, dict[str, sp.csr_array]]:
@@ -140,21 +161,21 @@ class Measured:
     ranks: int
     threads: int
     seconds: float
-    """A round; the median of all but the first."""
+    """A round; the median of all but the first, if there are several."""
     communication: float
     """Seconds of it that sums between ranks took, waiting for others included."""
     sent: float
     """Bytes that rank 0 sent in a round."""
     formula: float
     gigabytes: float
-    """Memory of all ranks at its highest."""
+    """The sum of the memory that each rank had at its highest, since it began."""
     objective: float
 
 
 def _peak() -> float:
     import resource
 
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
 
 
 def measure(group: Group, name: str, shape: Shape, *, rank: int, rounds: int, threads: int, ordinary: bool) -> Measured:
@@ -206,7 +227,7 @@ def model_table(rank: int, machine: float, gigabits: float, latency: float) -> l
 @click.option("--shape", default="ml10m", show_default=True, type=click.Choice(list(SHAPES)), help="Sizes of the data.")
 @click.option("--scale", default=0.1, show_default=True, type=click.FloatRange(0, 1, min_open=True), help="Part of it.")
 @click.option("--rank", default=64, show_default=True, type=click.IntRange(1), help="Latent dimensions.")
-@click.option("--rounds", default=4, show_default=True, type=click.IntRange(2), help="Rounds.")
+@click.option("--rounds", default=4, show_default=True, type=click.IntRange(1), help="Rounds.")
 @click.option("--threads", default=1, show_default=True, type=click.IntRange(1), help="Threads of each rank.")
 @click.option("--shards", default=SHARDS, show_default=True, type=click.IntRange(1), help="Shards.")
 @click.option("--ordinary", is_flag=True, help="Time the ordinary fit on the same data, in one process, instead.")

@@ -19,11 +19,11 @@ import attrs
 import numpy as np
 from fmfkit_mpi.group import Group
 from numpy.typing import NDArray
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from fmfkit import Problem, RoundEvent, RoundRecord, State, Strengths, callbacks
-from fmfkit.errors import CheckpointError
+from fmfkit.errors import CheckpointError, WriteError
 
 FORMAT = "fmfkit shards 1"
 LATEST = "latest.json"
@@ -158,7 +158,7 @@ class ShardCheckpoint:
                     "best": rest,
                 }
             )
-            _replace(self.folder / LATEST, text.encode())
+            _replace(self.folder / LATEST, lambda part: part.write_text(text))
             for old in self.folder.glob("[0-9]" * 8):
                 if old.name != at:
                     shutil.rmtree(old)
@@ -188,20 +188,23 @@ class ShardCheckpoint:
 
 def _save(path: Path, arrays: Arrays, about: dict[str, str]) -> None:
     """Write arrays, and see them to the disk."""
-    part = path.with_suffix(".part")
-    save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, part, about)
-    with part.open("rb+") as file:
-        os.fsync(file.fileno())
-    part.replace(path)
+
+    def write(part: Path) -> None:
+        save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, part, about)
+
+    _replace(path, write)
 
 
-def _replace(path: Path, content: bytes) -> None:
+def _replace(path: Path, write: Callable[[Path], Any]) -> None:
+    """Let a file that is written elsewhere, and is on the disk, take the place of another."""
     part = path.with_suffix(".part")
-    with part.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)
+    try:
+        write(part)
+        with part.open("rb+") as file:
+            os.fsync(file.fileno())
+        part.replace(path)
+    except (SafetensorError, OSError) as error:
+        raise WriteError(f"{path}: cannot be written: {error}", getattr(error, "errno", None)) from error
 
 
 def _listed(strengths: Strengths) -> dict[str, Any]:

@@ -51,9 +51,32 @@ class Strength(click.ParamType[Any]):
             self.fail(f"{value!r} is not a number, nor 'auto'", param, ctx)
 
 
-@click.command()
+class ManyQueries(click.Command):
+    """A command whose option --queries takes all files up to the next option, as a shell writes users/*.parquet."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Write the option before each of its files."""
+        written: list[str] = []
+        several = took = False
+        for word in args:
+            if word.startswith("-"):
+                several = word == "--queries"
+            elif several and written[-1] != "--queries":
+                written.append("--queries")
+                took = True
+            written.append(word)
+        try:
+            return super().parse_args(ctx, written)
+        except click.MissingParameter as error:
+            if not (took and error.param is not None and error.param.name == "pairs"):
+                raise
+            raise click.UsageError("no PAIRS: give them first, for --queries takes all files after it", ctx) from error
+
+
+@click.command(cls=ManyQueries)
 @click.argument("pairs", type=existing, nargs=-1, required=True)
-@click.option("--queries", multiple=True, type=existing, help="Table of attributes of the queries; may be given again.")
+@click.option("--queries", multiple=True, type=existing, metavar="FILE...", help="Tables of attributes of the queries: "
+              "all files up to the next option.")  # fmt: skip
 @click.option("--targets", type=existing, help="Table of attributes of the targets, which every rank reads.")
 @click.option("--out", default="model.fmf", show_default=True, type=click.Path(dir_okay=False), help="Model file.")
 @click.option("--query", help="Column of PAIRS with the queries' ids; found by name or place if left out.")
@@ -72,9 +95,10 @@ class Strength(click.ParamType[Any]):
 @click.option("--rounds", type=click.IntRange(1), help="Rounds, at most.")
 @click.option("--patience", type=click.IntRange(1), help="Rounds without a better value before training stops.")
 @click.option("--seed", type=click.IntRange(0), help="Of all that is drawn, and of what is held out.")
-@click.option("--threads", type=click.IntRange(1), help="Threads of each rank.")
-@click.option("--validate", default=0.1, show_default=True, type=SHARE, help="Share of the training pairs that chooses "
-              "the number of rounds.")  # fmt: skip
+@click.option("--threads", type=click.IntRange(1), help="Threads of each rank; by default the ranks of a host "
+              "share its processors.")  # fmt: skip
+@click.option("--validate", type=SHARE, help="Share of the training pairs that chooses the number of rounds; 0.1 if "
+              "left out, and 0 where there are positives only.")  # fmt: skip
 @click.option(
     "--refit/--no-refit", default=True, show_default=True, help="Whether to train on all training pairs then."
 )
@@ -154,7 +178,7 @@ def recommend(model: str, k: int, seen: bool, out: str) -> None:
     """Write the best targets for all queries of MODEL, each process those of some."""
     with Group(sys.maxsize) as group:
         Path(out).mkdir(parents=True, exist_ok=True)
-        trained = Recommender.load(model)
+        trained = Recommender.load(model, threads=group.threads)
         ids = trained.encoder.queries.ids.values
         begin, end = (len(ids) * rank // group.size for rank in (group.rank, group.rank + 1))
         for first in range(begin, end, AT_ONCE):

@@ -6,6 +6,7 @@ the same on any number of ranks, however rows are spread over files.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -57,14 +58,35 @@ def read_mine(group: Group, paths: Sequence[Any], what: str) -> pl.DataFrame:
     """Return the rows of the files that a rank reads: every so many of them; tables that are no paths, rank 0 has."""
     if not paths:
         raise DataError(f"{what}: expected at least one file")
-    mine = [read_table(path, what) for path in list(paths)[group.rank :: group.size]]
-    frame = pl.concat(mine, how="vertical_relaxed") if mine else None
-    schemas = group.each(None if frame is None else frame.clear())
-    empty = next(schema for schema in schemas if schema is not None)
-    for rank, schema in enumerate(schemas):
-        if schema is not None and schema.columns != empty.columns:
-            raise DataError(f"{what}: rank {rank} read columns {schema.columns}, another {empty.columns}")
-    return empty if frame is None else frame
+    mine = list(paths)[group.rank :: group.size]
+    tables = [(_name_of(path, what), read_table(path, what)) for path in mine]
+    schema = _common_schema(
+        [known for one in group.each([(name, table.clear()) for name, table in tables]) for known in one]
+    )
+    cast = [table.select(schema.columns).cast(schema.schema) for _, table in tables]
+    return pl.concat(cast) if cast else schema
+
+
+def _name_of(path: Any, what: str) -> str:
+    return str(path) if isinstance(path, str | os.PathLike) else f"a table of {what}"
+
+
+def _common_schema(tables: list[tuple[str, pl.DataFrame]]) -> pl.DataFrame:
+    """Return an empty table with the columns of all tables, of types that suit them all, given with their names."""
+    (first, common), *rest = tables
+    for name, table in rest:
+        if set(table.columns) != set(common.columns):
+            raise DataError(f"{name}: expected the columns of {first}, {common.columns}, found {table.columns}")
+        try:
+            common = pl.concat([common, table.select(common.columns)], how="vertical_relaxed")
+        except pl.exceptions.PolarsError as error:
+            types = ", ".join(
+                f"{column} is {common.schema[column]} there and {kind} here"
+                for column, kind in table.schema.items()
+                if kind != common.schema[column]
+            )
+            raise DataError(f"{name}: its columns are of other types than those of {first}: {types}") from error
+    return common
 
 
 def exchanged(group: Group, frame: pl.DataFrame, shard: NDArray[np.int64]) -> pl.DataFrame:

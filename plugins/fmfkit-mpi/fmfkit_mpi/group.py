@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
+import os
 import socket
 import time
 from collections.abc import Callable, Sequence
@@ -186,6 +188,18 @@ class Group:
         """Return the rank that has a shard."""
         begins = [range_of(rank, self.size, self.shards)[0] for rank in range(self.size)]
         return np.searchsorted(begins, shard, side="right") - 1
+
+    @functools.cached_property
+    def threads(self) -> int:
+        """How many threads suit this rank: ranks on one host share the processors that each of them may use.
+
+        OMP_NUM_THREADS comes first. All ranks must ask at once.
+        """
+        usable = getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1))(0)
+        mine = (socket.gethostname(), frozenset(usable))
+        sharing = sum(host == mine[0] and not mine[1].isdisjoint(others) for host, others in self.each(mine))
+        threads: int = fmfkit.build_info()["threads"]
+        return threads if os.environ.get("OMP_NUM_THREADS") else max(threads // sharing, 1)
 
     def division(self, cuts: Any, own: tuple[str, ...] = ("indicator",)) -> kernels.Division:
         """Return how the queries that are here are divided: ``cuts`` has the row at which each shard begins, and the

@@ -88,13 +88,24 @@ class Together:
         self,
         *,
         test: float = 0.0,
-        validate: float = 0.1,
+        validate: float | None = None,
         refit: bool = True,
         metric: str | None = None,
         checkpoint: ShardCheckpoint | None = None,
         more: Sequence[Any] = (),
     ) -> Outcome:
-        """Hold out, train, train again on all training pairs, measure; rank 0 makes the model."""
+        """Hold out, train, train again on all training pairs, measure; rank 0 makes the model.
+
+        ``validate`` is a tenth unless given; nothing where there are positives only, whose rankings are not measured.
+        """
+        positives = self.settings.data == "positives" and metric is None
+        if positives and (test or validate):
+            raise ValueError(
+                "these are positives only, and rankings are not measured on several ranks yet; leave --test and "
+                "--validate out, or ask for a --metric of scores"
+            )
+        if validate is None:
+            validate = 0.0 if positives else 0.1
         name = metric or ("log_loss" if self.settings.loss == "logistic" else "rmse")
         if name not in MEASURES:
             raise ValueError(f"metric: expected one of {list(MEASURES)}, got {name!r}; rankings are not measured yet")
@@ -189,7 +200,11 @@ class Together:
                 watched[0](RoundEvent(problem, begin, checkpoint.history[-1], rounds, rounds, "start"))
             model = Model.of(problem, begin, tuple(checkpoint.history))
         else:
-            options: Any = {"seed": self.settings.seed, "threads": self.settings.threads, "init": begin}
+            options: Any = {
+                "seed": self.settings.seed,
+                "threads": self.settings.threads or self.group.threads,
+                "init": begin,
+            }
             model = fit(problem, solver=self.solver, rounds=rounds - done, callbacks=listed, **options)
             if checkpoint is not None:
                 model = attrs.evolve(model, history=tuple(checkpoint.history))

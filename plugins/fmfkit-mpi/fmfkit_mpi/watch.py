@@ -83,27 +83,26 @@ class Watch:
 
     def _run(self) -> None:
         heard = dict.fromkeys(self._peers, time.monotonic())
-        last = time.monotonic()
+        last = due = time.monotonic()
         for peer in self._peers.values():
             peer.settimeout(0)
         while not self._over.is_set() and self._peers:
-            readable, _, _ = select.select(list(self._peers.values()), [], [], BEAT)
+            readable, _, _ = select.select(list(self._peers.values()), [], [], max(0.0, due - time.monotonic()))
             now = time.monotonic()
             if now - last > PATIENCE:  # this process was stopped: what it missed says nothing of the others
                 heard = dict.fromkeys(self._peers, now)
             last = now
             for rank, peer in list(self._peers.items()):
-                if peer in readable and not self._hear(rank, peer):
-                    continue
-                if peer in readable:
+                if peer in readable and self._hear(rank, peer):
                     heard[rank] = now
+            if now < due:
+                continue
+            due = now + BEAT
+            for rank, peer in self._peers.items():
                 with contextlib.suppress(OSError):
                     peer.send(b".")
                 if now - heard[rank] > PATIENCE:
                     self._lost(rank, f"was not heard of for {PATIENCE:.0f} s: it is stopped, or cannot be reached")
-            if not readable:
-                continue
-            time.sleep(BEAT / 2)
 
     def _hear(self, rank: int, peer: socket.socket) -> bool:
         """Read what a peer has said; return whether it goes on."""

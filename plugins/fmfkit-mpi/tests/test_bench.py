@@ -20,6 +20,15 @@ def test_the_formula_is_what_two_machines_were_seen_to_send():
     assert SHAPES["ml10m"].bytes_a_round(64, 1) == 0
 
 
+@pytest.mark.parametrize("shape", SHAPES)
+def test_data_is_as_large_as_its_shape_says(shape):
+    small = SHAPES[shape].scaled(0.01)
+    problem = problem_of(Group(3), small, 8)
+    assert problem.pairs == pytest.approx(small.pairs, rel=0.02)
+    assert problem.X.nonzeros - small.queries * small.indicator == pytest.approx(small.entries, rel=0.02)
+    assert problem.observations.shape == (small.queries, small.targets)
+
+
 def test_two_ranks_send_what_the_formula_says(mpiexec):
     done = mpiexec(2, "fmfkit", "mpi_bench", "--scale", 0.002, "--rank", 16, "--rounds", 2, "--json")
     assert done.returncode == 0, done.stderr

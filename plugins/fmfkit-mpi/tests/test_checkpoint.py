@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from fmfkit_mpi import Group, ShardCheckpoint
 
-from fmfkit import Objective, Observations, Problem
+from fmfkit import Objective, Observations, Problem, fit
 from fmfkit.errors import CheckpointError
 
 
@@ -61,6 +61,17 @@ def test_a_checkpoint_of_something_else_is_refused(kept, problem_of):
     other = Group(4)
     with pytest.raises(CheckpointError, match="shards was 8"):
         ShardCheckpoint(other, folder, resume=True).begin(problem_of(other))
+
+
+def test_a_file_that_cannot_be_written_is_named(problem_of, tmp_path):
+    group = Group(8)
+    problem = problem_of(group)
+    checkpoint = ShardCheckpoint(group, tmp_path / "folder", 1)
+    assert checkpoint.begin(problem) is None
+    (tmp_path / "folder" / "00000001" / "shard-00003.safetensors").mkdir(parents=True)
+    with pytest.raises(OSError, match=r"shard-00003.*: cannot be written"):
+        fit(problem, solver="sharded", rounds=1, callbacks=checkpoint)
+    assert not (tmp_path / "folder" / "latest.json").exists()
 
 
 @pytest.mark.parametrize("wrong", [0, "0s", "soon", "5m"])

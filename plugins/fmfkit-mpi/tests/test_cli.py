@@ -20,14 +20,16 @@ def files(tmp_path_factory):
     pairs = pl.DataFrame({"user": user, "item": item, "rating": rating.round(2)})
     for n in range(3):
         pairs[n::3].write_parquet(folder / f"pairs{n}.parquet")
-    pl.DataFrame({"user": range(82), "age": rng.integers(18, 80, 82)}).write_parquet(folder / "users.parquet")
+    users = pl.DataFrame({"user": range(82), "age": rng.integers(18, 80, 82)})
+    for n in range(2):
+        users[n::2].write_parquet(folder / f"users{n}.parquet")
     pl.DataFrame({"item": range(41), "genre": [f"g{n}" for n in [*genre, 0]]}).write_parquet(folder / "items.parquet")
     return folder
 
 
 def arguments(folder, out, *more):
     pairs = [folder / f"pairs{n}.parquet" for n in range(3)]
-    tables = ["--queries", folder / "users.parquet", "--targets", folder / "items.parquet"]
+    tables = ["--queries", folder / "users0.parquet", folder / "users1.parquet", "--targets", folder / "items.parquet"]
     return [*pairs, *tables, "--rank", 6, "--rounds", 8, "--test", 0.1, "--out", out, "--json", *more]
 
 
@@ -107,6 +109,29 @@ def test_what_cannot_be_done_is_refused(files, tmp_path, more, message):
     done = CliRunner().invoke(main, ["fit_together", *map(str, arguments(files, tmp_path / "m.fmf", *more))])
     assert done.exit_code == 1
     assert message in done.output
+
+
+def test_positives_are_trained_for_all_rounds(files, tmp_path):
+    clicks = [tmp_path / f"clicks{n}.csv" for n in range(3)]
+    for n, path in enumerate(clicks):
+        pl.read_parquet(files / f"pairs{n}.parquet").select("user", "item").write_csv(path)
+    asked = ["fit_together", *map(str, clicks), "--rank", "6", "--out", str(tmp_path / "m.fmf"), "--json"]
+    done = CliRunner().invoke(main, asked)
+    assert done.exit_code == 0, done.output
+    said = json.loads(done.stdout)
+    assert said["rounds"] == 12
+    assert said["validation"] is said["test"] is None
+    refused = CliRunner().invoke(main, [*asked, "--test", "0.1"])
+    assert "rankings are not measured on several ranks yet" in refused.output
+    assert CliRunner().invoke(main, [*asked, "--test", "0.1", "--metric", "mae"]).exit_code == 0
+
+
+def test_pairs_come_before_the_tables_of_queries(files):
+    asked = ["--queries", files / "users0.parquet", files / "pairs0.parquet"]
+    done = CliRunner().invoke(main, ["fit_together", *map(str, asked)])
+    assert done.exit_code == 2
+    assert "no PAIRS: give them first" in done.output
+    assert "Missing argument 'PAIRS...'" in CliRunner().invoke(main, ["fit_together"]).output
 
 
 def test_a_command_that_has_no_form_for_several_processes_is_refused_there(files, monkeypatch):

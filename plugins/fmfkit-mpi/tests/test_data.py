@@ -74,6 +74,20 @@ def test_ratings_that_repeat_a_pair_are_refused():
         gather(Group(2), [pairs])
 
 
-def test_files_with_other_columns_are_refused(tmp_path):
-    with pytest.raises((DataError, pl.exceptions.PolarsError)):
-        gather(Group(2), [pl.DataFrame({"user": [1], "item": [2]}), pl.DataFrame({"user": [1], "film": [2]})])
+def test_files_with_other_columns_are_refused_by_name(tmp_path):
+    names = [str(tmp_path / name) for name in ("pairs.csv", "users.csv")]
+    pl.DataFrame({"user": [1], "item": [2]}).write_csv(names[0])
+    pl.DataFrame({"user": [1], "age": [2]}).write_csv(names[1])
+    with pytest.raises(DataError, match=r"users.csv: expected the columns of .*pairs.csv, .*'item'.*, found .*'age'"):
+        gather(Group(2), names)
+
+
+def test_files_of_other_types_are_read_as_one_table_where_they_can_be():
+    pairs = [pl.DataFrame({"user": ["a"], "item": [1], "rating": [3]})]
+    pairs.append(pl.DataFrame({"rating": [2.5], "item": [2], "user": ["b"]}))
+    assert sorted(gather(Group(2), pairs).data.y) == [2.5, 3]
+    text = pl.DataFrame({"user": ["b"], "item": ["x"], "rating": [4]})
+    assert gather(Group(2), [pairs[0], text]).data.targets.ids.values.to_list() == ["1", "x"]
+    lists = pl.DataFrame({"user": ["b"], "item": [[2]], "rating": [4]})
+    with pytest.raises(DataError, match=r"item is Int64 there and List\(Int64\) here"):
+        gather(Group(2), [pairs[0], lists])

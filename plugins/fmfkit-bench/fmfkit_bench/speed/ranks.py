@@ -32,6 +32,7 @@ class Options:
     shards: int
     threads: int
     repeats: int
+    alone: bool
 
 
 @click.command("mpi")
@@ -44,6 +45,7 @@ class Options:
 @click.option("--shards", default=8, show_default=True, type=click.IntRange(1), help="Shards of the queries.")
 @click.option("--threads", default=1, show_default=True, type=options.THREADS, help="Threads of each rank.")
 @options.repeats(3)
+@click.option("--alone", is_flag=True, help="Leave the ordinary fit out, whose data one process has.")
 @options.reported(Options, "Several ranks")
 def command(given: Options, report: Report) -> None:
     """Time rounds on several ranks and the ordinary fit on as many threads, in turn; count the bytes sent.
@@ -60,14 +62,14 @@ def measure(shape: str, given: Options, say: Any) -> Section:
     runs: dict[tuple[int, bool], list[dict[str, Any]]] = {}
     for _ in range(given.repeats):
         for ranks in given.ranks:
-            for ordinary in (False, True):
+            for ordinary in (False,) if given.alone else (False, True):
                 threads = given.threads * ranks if ordinary else given.threads
                 kind = ["--ordinary"] if ordinary else []
                 more = ["--threads", threads, "--shards", given.shards, *kind]
                 found = _run(1 if ordinary else ranks, [*asked, *more])
                 runs.setdefault((ranks, ordinary), []).append(found)
                 who = f"ordinary, {threads} threads" if ordinary else f"{ranks} ranks"
-                say(f"{shape}, {who}: {found['seconds']:.3f} s/round")
+                say(f"{shape}, {who}: {found['seconds']:.3f} s/round, {found['gigabytes']:.2f} GB")
     return _section(shape, given, runs)
 
 
@@ -88,14 +90,16 @@ def _run(ranks: int, arguments: list[Any]) -> dict[str, Any]:
 def _section(shape: str, given: Options, runs: dict[tuple[int, bool], list[dict[str, Any]]]) -> Section:
     rows: list[list[Cell]] = []
     for ranks in given.ranks:
-        shared, ordinary = (
-            {name: statistics.median(run[name] for run in runs[ranks, kind]) for name in ("seconds", "communication")}
-            for kind in (False, True)
+        seconds, communication, gigabytes = (
+            statistics.median(run[name] for run in runs[ranks, False])
+            for name in ("seconds", "communication", "gigabytes")
         )
+        beside: list[Cell] = [None, None]
+        if not given.alone:
+            ordinary = statistics.median(run["seconds"] for run in runs[ranks, True])
+            beside = [ordinary, seconds / ordinary]
         last = runs[ranks, False][-1]
-        ratio = shared["seconds"] / ordinary["seconds"]
-        bytes_sent: list[Cell] = [last["sent"] / 1e6, last["formula"] / 1e6, last["gigabytes"]]
-        rows.append([ranks, shared["seconds"], ordinary["seconds"], ratio, shared["communication"], *bytes_sent])
+        rows.append([ranks, seconds, *beside, communication, last["sent"] / 1e6, last["formula"] / 1e6, gigabytes])
     objectives = {run["objective"] for (_, ordinary), some in runs.items() if not ordinary for run in some}
     claims = [
         Claim(
@@ -112,11 +116,12 @@ def _section(shape: str, given: Options, runs: dict[tuple[int, bool], list[dict[
             claims.append(
                 Claim("bytes are those of the formula", f"{shape}, {ranks} ranks", abs(off) < 0.01, f"{off:+.2%}")
             )
+    beside_what = "" if given.alone else ", beside the ordinary fit on as many threads in one process"
     return Section(
         f"mpi-{shape}",
         f"{shape} x {given.scale:g}: {given.shards} shards on several ranks",
-        f"Rank {given.rank}, {given.threads} threads a rank, beside the ordinary fit on as many threads in one "
-        f"process; medians of {given.repeats} runs in turn. Generated data.",
+        f"Rank {given.rank}, {given.threads} threads a rank{beside_what}; medians of {given.repeats} runs in turn. "
+        "The memory is the sum of all ranks' highest, data included. Generated data.",
         tables=[Table(f"{shape}: seconds a round by ranks", COLUMNS, rows)],
         claims=claims,
     )

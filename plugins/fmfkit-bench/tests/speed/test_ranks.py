@@ -30,6 +30,23 @@ def test_ranks_and_the_ordinary_fit_are_timed_in_turn_and_bytes_compared(bench, 
     assert ["--ordinary" in command for command in commands] == [False, True] * 4
 
 
+def test_ranks_are_timed_alone_where_one_process_has_no_room_for_the_ordinary_fit(bench, tmp_path, monkeypatch):
+    commands = []
+
+    def run(command, **options):
+        commands.append(command)
+        return subprocess.CompletedProcess(command, 0, answer(1.5, 2), "")
+
+    monkeypatch.setattr(ranks.shutil, "which", lambda name: name)
+    monkeypatch.setattr(subprocess, "run", run)
+    out = tmp_path / "out.json"
+    bench("mpi", "--scale", 0.01, "--repeats", 1, "--ranks", 2, "--rounds", 1, "--alone", "--json", out)
+    (section,) = sections.read(out).sections
+    assert section.tables[0].rows == [[2, 1.5, None, None, 0.1, 0.001, 0.001, 1.0]]
+    assert len(commands) == 1
+    assert "--ordinary" not in commands[0]
+
+
 def test_without_the_plugin_one_is_told_what_to_install(bench, monkeypatch):
     def run(command, **options):
         return subprocess.CompletedProcess(command, 2, "", "Error: No such command 'mpi_bench'.")
