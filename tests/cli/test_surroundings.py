@@ -128,14 +128,15 @@ def test_where_no_disk_has_room_that_is_said(folder, tmp_path):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["model.fmf"]
 
 
+@pytest.mark.parametrize("out", ["out.csv", "out.parquet"])
 @pytest.mark.parametrize("command", ["predict model.fmf {folder}/pairs.csv", "recommend model.fmf --all"])
-def test_answers_that_a_disk_has_no_room_for_leave_the_old_file(folder, tmp_path, command):
+def test_answers_that_a_disk_has_no_room_for_leave_the_old_file(folder, tmp_path, command, out):
     shutil.copy(folder / "model.fmf", tmp_path)
-    (tmp_path / "out.csv").write_text("old")
-    ran = shell(f"fmfkit {command.format(folder=folder)} --out out.csv", tmp_path, limit=4096)
-    assert "out.csv: cannot be written: File too large" in told(ran)
-    assert (tmp_path / "out.csv").read_text() == "old"
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["model.fmf", "out.csv"]
+    (tmp_path / out).write_text("old")
+    ran = shell(f"fmfkit {command.format(folder=folder)} --out {out}", tmp_path, limit=4096)
+    assert f"{out}: cannot be written: File too large" in told(ran)
+    assert (tmp_path / out).read_text() == "old"
+    assert sorted(p.name for p in tmp_path.iterdir()) == sorted(["model.fmf", out])
 
 
 @pytest.mark.parametrize(
