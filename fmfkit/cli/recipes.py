@@ -28,6 +28,7 @@ _DATA = (
     loader_option,
     click.option("--queries", type=existing, help="Table of attributes of the queries."),
     click.option("--targets", type=existing, help="Table of attributes of the targets."),
+    click.option("--label", type=text, help="Column of --targets that answers show; title or name if left out."),
     click.option(
         "--query", type=text, help="Column of PAIRS with the queries' ids; found by name or place if left out."
     ),
@@ -117,6 +118,8 @@ def config_of(pairs: str, given: dict[str, Any]) -> FitConfig:
         for name in ("queries", "targets")
         if name in given
     }
+    if "label" in given:
+        sides["targets"] = attrs.evolve(sides.get("targets", config.data.targets), label=given.pop("label"))
     parts = {}
     for section in ("data", "model", "recipe"):
         part = getattr(config, section)
