@@ -52,6 +52,8 @@ sphinx_gallery_conf = {
     "abort_on_example_error": True,
 }
 
+smartquotes_action = "qe"  # options of commands begin with two hyphens, not with a dash
+
 html_theme = "furo"
 html_title = "fmfkit"
 html_static_path = ["_site/static"]

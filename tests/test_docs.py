@@ -142,6 +142,7 @@ PAGE = '<p id="here"><a href="other.html#there"></a><a href="#here"></a><img src
         ('<a href="https://elsewhere.org">elsewhere</a>', None),
         ('<a href="missing.html">', "missing.html: there is no such file"),
         ('<a href="other.html#nowhere">', "other.html#nowhere: there is no such anchor"),
+        ('<a href="mailto:ndcg@10">', "mailto:ndcg@10: taken for an address"),
         ('<script src="https://elsewhere.org/x.js"></script>', "loads https://elsewhere.org/x.js"),
         ('<link rel="stylesheet" href="//elsewhere.org/x.css">', "loads //elsewhere.org/x.css"),
     ],

@@ -50,6 +50,7 @@ def problems(site: Path) -> list[str]:
             parts = urlsplit(link)
             if parts.scheme or parts.netloc:
                 found += [f"{name}: loads {link}"] if link in page.loads and parts.scheme != "data" else []
+                found += [f"{name}: {link}: taken for an address"] if parts.scheme == "mailto" else []
                 continue
             target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
             if not target.is_file():

@@ -17,6 +17,9 @@ from fmfkit.sklearn import FMFClassifier, FMFRegressor
 ARRAY = re.compile(r"[\w.~]*ndarray\[tuple\[[\w.~]*Any, \.\.\.\], [\w.~]*dtype\[(?:[\w.~]*\.)?(\w+)\]\]")
 """An array with the type of its numbers, as Sphinx spells it out."""
 
+TYPED = re.compile(r"(``.*?``)|`([^`]+)`|(?<![\w-])--[a-z][\w-]*|\b[a-z]+@\d+")
+"""Code, and what would become something else: emphasis, a dash, an address for mail."""
+
 
 def with_settings(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
     """Add the settings to the docstring of a class that takes them all."""
@@ -33,16 +36,26 @@ def with_settings(app: Sphinx, what: str, name: str, thing: Any, options: Any, l
     lines.append("")
 
 
-def with_plain_bars(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
-    """Let bars be bars, as in |x|, where they would be substitutions; code stays as it is."""
+def with_plain_signs(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
+    """Let bars be bars, as in |x|, where they would be substitutions, and ndcg@10 no address; code stays as it is."""
     parts = re.split(r"(``.*?``)", "\n".join(lines), flags=re.DOTALL)
-    lines[:] = "".join(part if part.startswith("``") else part.replace("|", r"\|") for part in parts).split("\n")
+    plain = (part if part.startswith("``") else re.sub(r"[|@]", r"\\\g<0>", part) for part in parts)
+    lines[:] = "".join(plain).split("\n")
 
 
 def with_whole_sentences(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
     """Keep napoleon from taking what stands before an attribute's first colon for its type."""
     if what in ("attribute", "property"):
         lines[:0] = ["..", ""]  # an empty comment: napoleon looks at the first line only
+
+
+def with_code(app: Sphinx, context: click.Context, lines: list[str]) -> None:
+    """Let what is typed be code in the help of commands: names in backquotes, options, metrics with a depth."""
+
+    def code(found: re.Match[str]) -> str:
+        return found[0] if found[1] else f"``{found[2] or found[0]}``"
+
+    lines[:] = [line if line.lstrip().startswith("..") else TYPED.sub(code, line) for line in lines]
 
 
 def with_short_arrays(
@@ -61,7 +74,9 @@ def setup(app: Sphinx) -> dict[str, Any]:
     for name in COMMANDS:  # sphinx-click calls a command by its own name, not by that of its place
         main.get_command(click.Context(main), name).name = name
     app.connect("autodoc-process-docstring", with_settings, priority=100)
-    app.connect("autodoc-process-docstring", with_plain_bars, priority=101)
+    app.connect("autodoc-process-docstring", with_plain_signs, priority=101)
     app.connect("autodoc-process-docstring", with_whole_sentences, priority=102)
     app.connect("autodoc-process-signature", with_short_arrays)
+    for part in ("description", "options", "arguments"):
+        app.connect(f"sphinx-click-process-{part}", with_code)
     return {"version": "1", "parallel_read_safe": True}

@@ -8,106 +8,40 @@ import sys
 from contextlib import suppress
 from typing import Any
 
-import attrs
 import click
 
-from fmfkit.cli.common import existing, friendly, keep, loader_option, metrics_line, plain_warnings, readable
-from fmfkit.cli.config import DataConfig, FitConfig, read_config
+from fmfkit.cli.common import existing, friendly, keep, metrics_line, plain_warnings, readable
+from fmfkit.cli.config import FitConfig
 from fmfkit.cli.options import given_options, settings_options, spelled
+from fmfkit.cli.recipes import SHARE, config_of, data_options, recipe_of, recipe_options
 from fmfkit.cli.signals import Stopper, stop_after_round
-from fmfkit.cli.streams import echo, text
-from fmfkit.data.delimited import BAD_ROWS
+from fmfkit.cli.streams import echo
 from fmfkit.data.report import Report
-from fmfkit.data.roles import DUPLICATES
-from fmfkit.data.splits import SPLITS
 from fmfkit.files import destination
 from fmfkit.plugins.registry import resolve_callbacks
 from fmfkit.recommend.fmf import FMF
-from fmfkit.recommend.recipe import Outcome, Recipe
+from fmfkit.recommend.recipe import Outcome
 from fmfkit.recommend.recommender import Recommender
 from fmfkit.recommend.settings import names
 from fmfkit.recommend.tuning import Tuned
 from fmfkit.training.callbacks import Checkpoint
 
-ELSEWHERE = ("out", "callbacks", "checkpoint", "checkpoint_every")
-"""What a file says of a recipe that is no part of a ``Recipe``."""
-SHARE = click.FloatRange(0, 1, max_open=True)
-
 
 @click.command()
 @click.argument("pairs", type=readable)
-@loader_option
-@click.option("--queries", type=existing, help="Table of attributes of the queries.")
-@click.option("--targets", type=existing, help="Table of attributes of the targets.")
+@data_options
 @click.option(
     "--out", default="model.fmf", show_default=True, type=click.Path(dir_okay=False), help="Model file to write."
 )
-@click.option("--query", type=text, help="Column of PAIRS with the queries' ids; found by name or place if left out.")
-@click.option("--target", type=text, help="Column with the targets' ids.")
-@click.option("--rating", type=text, help="Column with the ratings.")
-@click.option("--weight", type=text, help="Column with weights.")
-@click.option("--time", type=text, help="Column with the time of each pair.")
-@click.option("--history/--no-history", help="Give queries the targets they are paired with as features (SVD++).")
-@click.option(
-    "--duplicates",
-    default="auto",
-    show_default=True,
-    type=click.Choice(DUPLICATES),
-    help="What to do with a pair that occurs twice; auto counts it twice, as a weight, where there are no ratings or "
-    "all are equal, and is an error otherwise.",
-)
-@click.option(
-    "--bad-rows",
-    default="error",
-    show_default=True,
-    type=click.Choice(BAD_ROWS),
-    help="What to do with rows that cannot be read: list them in an error, or leave them out, with a warning.",
-)
 @settings_options
-@click.option(
-    "--tune",
-    default=0,
-    show_default=True,
-    type=click.IntRange(0),
-    metavar="TRIALS",
-    help="First search for l2, bias-l2, strengths, and growth and balance if above 0, for that many trials (positives "
-    "only: l2, cells, balance, strengths); then train on all training pairs.",
-)
 @click.option(
     "--start",
     type=existing,
     help="Model to go on from, with its settings and, unless asked for, no validation; PAIRS may have new ids.",
 )
-@click.option(
-    "--validate",
-    default=0.1,
-    show_default=True,
-    type=SHARE,
-    help="Share of the training pairs, held out as the test part is, that chooses the number of rounds before all are "
-    "trained on; 0: all rounds.",
-)
-@click.option(
-    "--refit/--no-refit",
-    default=True,
-    show_default=True,
-    help="Whether to train on all training pairs, the validation part too, once it has chosen the number of rounds.",
-)
+@recipe_options
 @click.option(
     "--test", default=0.0, show_default=True, type=SHARE, help="Share to hold out and to measure the model on."
-)
-@click.option(
-    "--split",
-    type=click.Choice(SPLITS),
-    help="How to hold out; per-query if the data has positives only, else random, if left out.",
-)
-@click.option("--choose-by", "metric", help="What chooses the round, and settings, such as rmse or ndcg@10.")
-@click.option("--metric", "metrics", multiple=True, help="What to measure on the test part; may be given again.")
-@click.option(
-    "--callback",
-    "callbacks",
-    multiple=True,
-    help="What to call after each round, such as log:to=FILE or time_budget:seconds=60: see `fmfkit plugins`; may be "
-    "given again.",
 )
 @click.option(
     "--checkpoint",
@@ -143,9 +77,9 @@ def command(pairs: str, start: str | None, resume: bool, report: str | None, as_
     PAIRS may be a .toml file with all of it, and feature blocks; command-line options override the file.
     """
     given = given_options(options)
-    config = _config(pairs, given)
+    config = config_of(pairs, given)
     earlier = None if start is None else Recommender.load(start, threads=config.settings.get("threads"))
-    recipe = _recipe(config, earlier)
+    recipe = recipe_of(config, earlier)
     recipe.check(earlier)
     resolve_callbacks(config.recipe.callbacks)
     out = config.recipe.out
@@ -209,32 +143,6 @@ def _stopped(stopper: Stopper) -> str:
     if stopper.checkpoint is None:
         return f"stopped by {name}"
     return f"stopped by {name}; the same command with --resume goes on from {stopper.checkpoint.folder}"
-
-
-def _config(pairs: str, given: dict[str, Any]) -> FitConfig:
-    """Return what the file says, if it is a .toml file, overridden by the options that were given."""
-    config = read_config(pairs) if pairs.endswith(".toml") else FitConfig(data=DataConfig(pairs=pairs))
-    given = {name: list(value) if name in ("metrics", "callbacks") else value for name, value in given.items()}
-    sides = {
-        name: attrs.evolve(getattr(config.data, name), table=given.pop(name))
-        for name in ("queries", "targets")
-        if name in given
-    }
-    parts = {}
-    for section in ("data", "model", "recipe"):
-        part = getattr(config, section)
-        known = {field.name for field in attrs.fields(type(part))}
-        parts[section] = attrs.evolve(part, **{name: value for name, value in given.items() if name in known})
-    parts["data"] = attrs.evolve(parts["data"], **sides)
-    return FitConfig(**parts)
-
-
-def _recipe(config: FitConfig, earlier: Recommender | None) -> Recipe:
-    """Return the recipe of a configuration; a fit that starts from a model has no validation unless asked for."""
-    options = {name: value for name, value in attrs.asdict(config.recipe).items() if name not in ELSEWHERE}
-    if options["validate"] is None:
-        options["validate"] = 0.1 if earlier is None else 0.0
-    return Recipe(settings=FMF(**config.settings), **options)
 
 
 def _found(tuned: Tuned, asked: FMF) -> str:

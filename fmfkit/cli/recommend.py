@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import click
@@ -73,24 +74,25 @@ def command(
         "where": where or None,
         "clip": clip,
     }
-    if not queries and not every:
-        if seen or unknown != "error":
-            raise click.UsageError("--seen and --unknown are for queries that the model knows; leave them out")
-        best = trained.recommend_new(new, k, pairs=pairs, **options)
-    elif every:
+    best: Iterable[pl.DataFrame]
+    if every:
         best = _all(trained, k, options | {"seen": seen, "pairs": pairs})
+    elif queries:
+        best = [
+            trained.recommend(trained.parse_queries(queries), k, seen=seen, pairs=pairs, unknown=unknown, **options)
+        ]
+    elif seen or unknown != "error":
+        raise click.UsageError("--seen and --unknown are for queries that the model knows; leave them out")
     else:
-        best = trained.recommend(trained.parse_queries(queries), k, seen=seen, pairs=pairs, unknown=unknown, **options)
+        best = [trained.recommend_new(new, k, pairs=pairs, **options)]
     show_ranked(best, out, as_json=as_json)
 
 
-def _all(trained: Recommender, k: int, options: dict[str, Any]) -> pl.DataFrame:
+def _all(trained: Recommender, k: int, options: dict[str, Any]) -> Iterator[pl.DataFrame]:
     """Answer all queries, a batch at a time, and show on a terminal how far it is."""
     ids = trained.encoder.queries.ids
-    parts = []
     starts = range(0, len(ids), BATCH)
     with click.progressbar(starts, label="recommend", file=sys.stderr, hidden=not sys.stderr.isatty()) as shown:
         for start in shown:
             some = range(start, min(start + BATCH, len(ids)))
-            parts.append(trained.recommend(ids.at(some), k, **options))
-    return pl.concat(parts)
+            yield trained.recommend(ids.at(some), k, **options)

@@ -35,4 +35,4 @@ def command(
         raise click.UsageError("give --target or --query")
     trained = Recommender.load(model)
     asked = {"targets": parsed(trained.parse_targets, targets), "queries": parsed(trained.parse_queries, queries)}
-    show_ranked(trained.similar(k=k, unknown=unknown, **asked), out, as_json=as_json)
+    show_ranked([trained.similar(k=k, unknown=unknown, **asked)], out, as_json=as_json)

@@ -7,7 +7,7 @@ import gzip
 import io
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -28,6 +28,7 @@ LISTED = 10
 """Bad rows that an error lists."""
 NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?")
 DATE = re.compile(r"\d{4}-\d\d-\d\d([ T].*)?")
+DIGITS = re.compile(r"[0-9]+")
 COMMA = re.compile(r"[+-]?\d*,\d+")
 POINT = re.compile(r"[+-]?\d*\.\d+")
 GZIP = b"\x1f\x8b"
@@ -42,6 +43,8 @@ class Form:
     separator: str
     header: bool = True
     decimal_comma: bool = False
+    codes: Mapping[str, str] = attrs.field(factory=dict)
+    """The columns of digits of one length, and one of each that begins with 0: as numbers they lose it."""
 
 
 @attrs.frozen(eq=False)
@@ -66,6 +69,14 @@ def read_delimited(source: Path | bytes, name: str, separator: str, bad_rows: Ba
         warnings.warn(
             f"{name}: its first line looks like data, so it is read as a table without a header, and its columns are "
             "called column_1, column_2, ...; if the line has names, give a frame instead of the file",
+            UserWarning,
+            stacklevel=2,
+        )
+    if form.codes:
+        told = ", ".join(f"{column!r} (such as {code})" for column, code in form.codes.items())
+        warnings.warn(
+            f"{name}: digits that begin with 0 are read as numbers, without their zeros: {told}; to keep them, give a "
+            "frame with text instead of the file",
             UserWarning,
             stacklevel=2,
         )
@@ -107,7 +118,8 @@ def recognise(head: str, separator: str) -> Form:
     rows = counted[chosen]
     cells = [cell.strip() for row in rows[1:] for cell in row]
     comma = chosen != "," and any(map(COMMA.fullmatch, cells)) and not any(map(POINT.fullmatch, cells))
-    return Form(chosen, _has_header(rows), comma)
+    header = _has_header(rows)
+    return Form(chosen, header, comma, _codes(rows, header))
 
 
 def listed(what: str, places: Sequence[object]) -> str:
@@ -147,6 +159,18 @@ def _has_header(rows: list[list[str]]) -> bool:
             alike = True
         alike |= cell.strip() in below
     return not alike
+
+
+def _codes(rows: list[list[str]], header: bool) -> dict[str, str]:
+    """Return the columns that hold digits of one length, some of which begin with 0, and one of these."""
+    names = rows[0] if rows else []
+    found = {}
+    for place, name in enumerate(names if header else _places(len(names))):
+        cells = [cell for row in rows[header:] if len(row) > place and (cell := row[place].strip())]
+        zeros = [cell for cell in cells if cell[0] == "0"]
+        if zeros and len(zeros[0]) > 1 and len(set(map(len, cells))) == 1 and all(map(DIGITS.fullmatch, cells)):
+            found[name] = zeros[0]
+    return found
 
 
 def _kind(cell: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import shlex
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -11,6 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from fmfkit.data.blocks import Numeric, Precomputed
+from fmfkit.data.blocks.guess import HARDLY
 from fmfkit.data.encoder import Encoder, SideEncoder
 from fmfkit.data.positives import Recognised, recognise
 from fmfkit.notebooks import columns_table
@@ -102,6 +104,9 @@ def report(data: Dataset, test: Dataset | None = None, recognised: Recognised | 
         if attributes.left_out:
             listed = ", ".join(f"{column} ({reason})" for column, reason in attributes.left_out.items())
             notes.append(f"no features: {side} {listed}")
+    text = [column for column, reason in data.targets.left_out.items() if reason == HARDLY]
+    if text and data.targets.label is None:
+        notes.append(f"answers show ids: --label {shlex.quote(text[0])}, or label=, names the column to show instead")
     if test is not None:
         warnings += _leaks(data, test, encoder, sides[0])
     met = [np.unique(rows) for rows in (data.query, data.target)]

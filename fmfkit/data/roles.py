@@ -123,10 +123,14 @@ def _numbers(series: pl.Series, role: str) -> pl.Series:
 
 
 def _written_numbers(series: pl.Series) -> pl.Series | None:
-    """Return a column of text, most of which are numbers, as numbers, with the rest missing."""
+    """Return a column of text, most of which are numbers, as numbers, with the rest missing; some may have a decimal
+    comma, where none has a point."""
     if series.dtype != pl.String:
         return None
-    numbers = series.str.strip_chars().cast(pl.Float64, strict=False)
+    text = series.str.strip_chars()
+    if not text.str.contains(r"^[+-]?\d*\.\d").any():
+        text = text.str.replace(",", ".", literal=True)
+    numbers = text.cast(pl.Float64, strict=False)
     return numbers if numbers.count() > series.count() / 2 else None
 
 

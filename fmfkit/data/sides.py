@@ -97,6 +97,8 @@ def describe_side(
     what = PLURAL[role]
     pair_ids = normal(column, f"pairs, {column.name!r}")
     if given.table is None:
+        if given.label is not None:
+            raise DataError(f"{what}: there is no table of {what} to take the label {given.label!r} from")
         table, key, keys = None, "id", pair_ids[:0]
     else:
         table = read_table(given.table, what, bad_rows=bad_rows)

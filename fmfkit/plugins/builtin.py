@@ -6,6 +6,7 @@ from fmfkit.plugins.hookspecs import Spec, hookimpl
 
 COMMANDS = {
     "compare": "Tell which of two models is better on the pairs of a file, and whether that may be chance.",
+    "cross-validate": "Measure how a model is made, by holding out one part of a file after another.",
     "demo": "Train plain and feature-based factorization on generated data, and compare.",
     "evaluate": "Measure a model on the pairs of a file.",
     "explain": "Show what each feature adds to a score.",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import attrs
 import numpy as np
@@ -18,6 +19,8 @@ from fmfkit.errors import DataError
 from fmfkit.recommend.evaluation import metric_of
 from fmfkit.recommend.recipe import Recipe
 from fmfkit.recommend.resampling import LEVEL, Estimate
+from fmfkit.training.checkpoint import checkpoint_of
+from fmfkit.training.events import AnyCallback
 
 
 @attrs.frozen(kw_only=True)
@@ -36,6 +39,11 @@ class Plan:
         """The number of pairs that are held out to that of the others."""
         share = 1 / self.folds if self.test is None else self.test
         return share / (1 - share)
+
+    @property
+    def parts(self) -> int:
+        """How many parts are held out."""
+        return self.repeats * (self.folds if self.test is None else 1)
 
 
 @attrs.frozen(kw_only=True)
@@ -62,11 +70,19 @@ class Folds:
         apart = {name: np.subtract(self.values[name], other.values[name]) for name in both}
         return {name: _mean(values, self.plan.ratio, level) for name, values in apart.items()}
 
+    def to_json(self, level: float = LEVEL) -> dict[str, Any]:
+        """Return what was held out, and of each metric the mean, its interval and all values."""
+        found = {name: one.to_json() | {"values": self.values[name]} for name, one in self.estimates(level).items()}
+        return attrs.asdict(self.plan) | {"metrics": found}
+
     def __str__(self) -> str:
         """Return it in a few lines."""
-        count = len(next(iter(self.values.values())))
-        lines = [f"{name} {found}" for name, found in self.estimates().items()]
-        return "\n".join([f"{count} parts held out ({self.plan.split}):", *lines])
+        return self.summary()
+
+    def summary(self, level: float = LEVEL) -> str:
+        """Return the means in a few lines, with intervals of another level."""
+        lines = [f"{name} {found}" for name, found in self.estimates(level).items()]
+        return "\n".join([f"{self.plan.parts} parts held out ({self.plan.split}):", *lines])
 
 
 def _mean(values: NDArray[np.float64], ratio: float, level: float) -> tuple[Estimate, float]:
@@ -87,6 +103,8 @@ def cross_validate(
     test: float | None = None,
     seed: int = 0,
     progress: bool | None = False,
+    callbacks: AnyCallback | Sequence[AnyCallback] = (),
+    on_measured: Callable[[int, int, Mapping[str, float]], None] | None = None,
 ) -> Folds:
     """Run a recipe on several parts of the data, each time measuring it on the rest.
 
@@ -98,31 +116,41 @@ def cross_validate(
         test: instead of folds, the share that each of ``repeats`` splits holds out.
         seed: of the parts.
         progress: whether fits show it, as for ``Recipe.run``.
+        callbacks: as for ``Recipe.run``, of all fits; a ``Checkpoint`` is refused, for it keeps the fits of one recipe.
+        on_measured: called after each part with its number, from 1 on, how many there are, and what was measured.
     """
     if recipe.test:
         raise ValueError("cross_validate: the parts that are held out are chosen here; leave out the recipe's test")
+    if checkpoint_of(callbacks) is not None:
+        raise ValueError("callbacks: a Checkpoint keeps where one recipe stands, not several; leave it out")
     recipe.check()
     split = recipe.split or usual_split(data, positives=recognise(data, recipe.settings.data).positives)
     if split not in SPLITS:
         raise ValueError(f"split: expected one of {list(SPLITS)}, got {split!r}")
     if split in ("time", "last-per-query"):
         raise DataError(
-            f"split: the latest pairs are always the same; hold them out once, by Recipe(split={split!r}, test=0.1)"
+            f"split: the latest pairs are always the same; hold them out once, by Recipe(split={split!r}, test=0.1) or "
+            f"fmfkit fit --split {split} --test 0.1"
         )
     plan = Plan(
         split=split,
         folds=whole("folds", folds, least=2),
-        repeats=whole("repeats", repeats, least=1 if test is None else 2),
+        repeats=whole("repeats", repeats, least=1),
         test=test,
         seed=seed,
         pairs=len(data),
     )
+    if test is not None and plan.repeats < 2:
+        raise ValueError(f"repeats: expected at least 2 where a share is held out by test, got {repeats}")
     wanted = [metric_of(metric) for metric in recipe.metrics] or None
     found: dict[str, list[float]] = {}
-    for train, held_out in _parts(data, plan):
-        trained = recipe.run(train, progress=progress, on_report=lambda report: None).recommender
-        for name, value in trained.evaluate(held_out, wanted).items():
+    for n, (train, held_out) in enumerate(_parts(data, plan), 1):
+        options: Any = {"progress": progress, "callbacks": callbacks, "on_report": lambda report: None}
+        measured = recipe.run(train, **options).recommender.evaluate(held_out, wanted)
+        for name, value in measured.items():
             found.setdefault(name, []).append(value)
+        if on_measured is not None:
+            on_measured(n, plan.parts, measured)
     return Folds(plan=plan, values={name: tuple(values) for name, values in found.items()})
 
 
@@ -140,6 +168,11 @@ def _parts(data: Dataset, plan: Plan) -> Iterator[Halves]:
 def fold_numbers(data: Dataset, split: Split, folds: int, seed: int) -> NDArray[np.int64]:
     """Return which fold each pair is in."""
     rng = np.random.default_rng(seed)
+    role = {"cold-query": "query", "cold-target": "target"}.get(split, "")
+    divided = len(np.unique(getattr(data, role))) if role else len(data)
+    if folds > divided:
+        what = f"each {role} with pairs is" if role else "each pair is"
+        raise DataError(f"folds: {what} in one fold, and there are {divided}: expected at most as many, got {folds}")
     if split == "random":
         number = rng.permutation(len(data)) % folds
     elif split == "per-query":  # in turn: a query's pairs are in all folds, or each in another
@@ -147,13 +180,11 @@ def fold_numbers(data: Dataset, split: Split, folds: int, seed: int) -> NDArray[
         number = np.empty(len(data), np.int64)
         number[order] = np.arange(len(data)) % folds
     else:
-        rows = data.query if split == "cold-query" else data.target
+        rows = getattr(data, role)
         met = np.unique(rows)
         of_row = np.zeros(rows.max() + 1, np.int64)
         of_row[met] = rng.permutation(len(met)) % folds
         number = of_row[rows]
-    if len(empty := np.setdiff1d(np.arange(folds), number)):
-        raise DataError(f"folds: {folds - len(empty)} of {folds} folds have pairs; use fewer")
     return number
 
 

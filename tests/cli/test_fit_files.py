@@ -1,10 +1,11 @@
 """Files of all kinds on the command line: untidy ones, pipes, and those that loaders read."""
 
 import os
+from pathlib import Path
 
 import pytest
 from bookshop import write_files
-from command import run
+from command import invoke, run
 
 
 @pytest.fixture(autouse=True)
@@ -57,3 +58,16 @@ def test_a_pipe_is_read_as_a_shell_gives_it():
     os.close(reading)
     assert "3 pairs of 2 queries" in done.output
     assert done.exit_code == 0
+
+
+def test_the_column_that_answers_show_can_be_named():
+    lines = Path("books.csv").read_text().replace("title", "Titel", 1)
+    Path("buecher.csv").write_text(lines)
+    said = fit("ratings.csv", "--targets", "buecher.csv", "--rank", "2", "--rounds", "1")
+    assert "answers show ids: --label Titel, or label=, names the column" in said.output
+    invoke("fit", "ratings.csv", "--targets", "buecher.csv", "--label", "Titel", "--rank", "2", "--rounds", "1")
+    assert "Book, the " in invoke("recommend", "model.fmf", "--query", "u3")
+    Path("fit.toml").write_text('[data]\npairs = "ratings.csv"\n[data.targets]\ntable = "buecher.csv"\n')
+    invoke("fit", "fit.toml", "--label", "Titel", "--rank", "2", "--rounds", "1")
+    assert "Book, the " in invoke("recommend", "model.fmf", "--query", "u3")
+    assert "there is no table of targets to take the label" in fit("ratings.csv", "--label", "Titel").output

@@ -26,7 +26,20 @@ def test_the_version_is_told_without_importing_numpy():
 
 
 COMMANDS = [
-    *("compare", "demo", "evaluate", "explain", "explore", "export", "fit", "info", "inspect", "new-plugin", "plugins"),
+    *(
+        "compare",
+        "cross-validate",
+        "demo",
+        "evaluate",
+        "explain",
+        "explore",
+        "export",
+        "fit",
+        "info",
+        "inspect",
+        "new-plugin",
+        "plugins",
+    ),
     *("predict", "recommend", "similar"),
 ]
 

@@ -1,6 +1,7 @@
 """fmfkit recommend: the best targets, by name."""
 
 import json
+import weakref
 
 import numpy as np
 import polars as pl
@@ -47,10 +48,33 @@ def test_new_queries_are_described_by_a_table(shop):
     assert invoke("recommend", "model.fmf", "--new", "new.csv", "-k", "2").startswith("somebody\n")
 
 
-def test_all_queries_are_answered_in_batches_and_written_as_parquet(model, shop, monkeypatch):
+@pytest.mark.parametrize("batch", [7, 40, 1000])
+def test_all_queries_are_answered_in_batches_and_written_as_one_file(model, shop, monkeypatch, batch):
+    monkeypatch.setattr(recommend, "BATCH", batch)
+    whole = Recommender.load(model).recommend(k=3)
+    for name, read in (("top.parquet", pl.read_parquet), ("top.csv", pl.read_csv)):
+        (shop / name).write_text("what was there")
+        invoke("recommend", model, "--all", "-k", "3", "--out", name)
+        assert read(shop / name).equals(whole)
+    assert not list(shop.glob(".fmfkit-*"))
+    assert invoke("recommend", model, "--all", "-k", "3", "--json") == whole.write_ndjson()
+
+
+def test_one_batch_is_held_while_the_next_is_answered(model, monkeypatch):
+    held = []
+
+    def answer(self, *args, **options):
+        assert sum(one() is not None for one in held) <= 1
+        frame = pl.DataFrame({"query": ["u1"], "rank": [1], "target": [2], "label": ["a"], "score": [0.5]})
+        held.append(weakref.ref(frame))
+        return frame
+
     monkeypatch.setattr(recommend, "BATCH", 7)
-    invoke("recommend", model, "--all", "-k", "3", "--out", "top.parquet")
-    assert pl.read_parquet(shop / "top.parquet").equals(Recommender.load(model).recommend(k=3))
+    monkeypatch.setattr(Recommender, "recommend", answer)
+    for name in ("top.parquet", "top.csv"):
+        held.clear()
+        invoke("recommend", model, "--all", "--out", name)
+        assert len(held) == 6
 
 
 def rows(*arguments):

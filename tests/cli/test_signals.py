@@ -106,13 +106,16 @@ with stop_after_round(None):
 @pytest.mark.parametrize("number", SIGNALS)
 def test_a_second_signal_ends_at_once_while_c_runs_too(number):
     process = subprocess.Popen([sys.executable, "-c", IN_C], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert process.stdout.readline() == "begun\n"
-    time.sleep(0.1)
-    process.send_signal(number)
-    assert process.stderr.readline() == "\n"
-    assert process.stderr.readline().startswith("stopping after this round")
-    process.send_signal(number)
-    process.communicate(timeout=30)
+    try:
+        assert process.stdout.readline() == "begun\n"
+        time.sleep(0.1)
+        process.send_signal(number)
+        assert process.stderr.readline() == "\n"
+        assert process.stderr.readline().startswith("stopping after this round")
+        process.send_signal(number)
+        process.communicate(timeout=30)
+    finally:
+        process.kill()  # what does not hear signals would run for hours
     assert process.returncode == 128 + number
 
 

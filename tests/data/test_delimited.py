@@ -1,6 +1,7 @@
 """Text tables as people export them are read, and what was recognised or is wrong is said."""
 
 import gzip
+import warnings
 
 import pytest
 
@@ -81,6 +82,29 @@ def test_commas_are_decimal_only_where_no_point_is():
     assert recognise("a;b\n1,5;2\n", ";").decimal_comma
     assert not recognise("a;b\n1,5;2.5\n", ";").decimal_comma
     assert not recognise("a,b\n1,5\n", ",").decimal_comma
+
+
+@pytest.mark.parametrize(
+    "text", ["item;user\n00042;ann\n10001;bob\n", "item;user\n00042;José\n10001;bob\n", "00042;ann\n10001;ann\n"]
+)
+def test_codes_that_lose_their_zeros_as_numbers_are_said(tmp_path, text):
+    path = tmp_path / "a.csv"
+    path.write_bytes(text.encode("latin-1"))
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        assert read_table(path).to_series(0).to_list() == [42, 10001]
+    column = "item" if "item" in text else "column_1"
+    told = [str(one.message) for one in said if "begin with 0" in str(one.message)]
+    assert told == [
+        f"{path}: digits that begin with 0 are read as numbers, without their zeros: {column!r} (such as 00042); to "
+        "keep them, give a frame with text instead of the file"
+    ]
+
+
+@pytest.mark.parametrize("column", ["0\n1", "0\n10", "00\n1", "0.5\n1.5", "0a\n01", "10\n20"])
+def test_numbers_and_text_are_no_codes(column):
+    cells = "\n".join(f"{cell};x" for cell in column.split("\n"))
+    assert not recognise(f"a;b\n{cells}\n", ";").codes
 
 
 @pytest.mark.parametrize("text", ALIKE)

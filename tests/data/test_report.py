@@ -31,6 +31,13 @@ def test_the_report_counts_and_warns_of_usual_mistakes():
     assert not build(targets=BOOKS, target_blocks=[Tags("genres")]).report().warnings
 
 
+def test_the_report_says_how_answers_show_titles_that_are_called_otherwise():
+    books = {"book": [*range(1, 10)], "Der Titel": [f"Band {n}" for n in range(9)]}
+    note = "answers show ids: --label 'Der Titel', or label=, names the column to show instead"
+    assert note in build(targets=books).report().notes
+    assert not any("--label" in note for note in build(targets=books, target_label="Der Titel").report().notes)
+
+
 def test_the_report_tells_of_test_pairs_that_training_knows():
     whole = build(history=True)
     train, test = whole.split_by_time(0.34)

@@ -26,6 +26,23 @@ def test_pairs_without_a_rating_are_positives():
     np.testing.assert_array_equal(data.y, [1, 1])
 
 
+@pytest.mark.parametrize(
+    ("written", "y"),
+    [
+        (["2,5", "3", "4,5", "k. A."], [2.5, 3, 4.5]),
+        (["3", "4", "5", "2,5", "k. A."], [3, 4, 5, 2.5]),
+        (["2.5", "3", "4.5", "k. A."], [2.5, 3, 4.5]),
+        (["2.5", "3", "1,000", "4"], [2.5, 3, 4]),  # a comma beside points is for thousands
+    ],
+)
+def test_ratings_written_as_text_may_have_decimal_commas(written, y):
+    pairs = {"user": ["a"] * len(written), "item": [*range(len(written))], "stars": written}
+    with pytest.warns(UserWarning, match=r"1 of \d values of 'stars', the rating, are missing or no finite numbers"):
+        assert build(pairs=pairs, bad_rows="skip").y.tolist() == y
+    named = build(pairs={"user": ["a", "b"], "item": [1, 1], "note": ["0,5", "1,5"]}, rating="note")
+    assert named.y.tolist() == [0.5, 1.5]
+
+
 def test_duplicates_are_settled_as_asked():
     twice = {"user": ["a", "a", "b"], "item": [1, 1, 1], "rating": [1.0, 3.0, 5.0]}
     assert build(pairs=twice, duplicates="last").y.tolist() == [3, 5]

@@ -35,6 +35,7 @@ BAD = {
         "two blocks have one name",
     ),
     "no feature at all": ({"target_indicator": False}, "without blocks and without indicator they have no features"),
+    "a label without a table": ({"target_label": "name"}, "there is no table of targets to take the label 'name' from"),
     "a label that is not there": (
         {"targets": BOOKS, "target_label": "name"},
         "there is no column 'name' for the label",

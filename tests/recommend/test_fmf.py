@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from fmfkit import FMF
+from fmfkit import FMF, Dataset, solvers
 
 
 def test_features_help_on_cold_targets(data):
@@ -40,3 +40,20 @@ def test_the_problem_of_a_data_set_is_the_one_that_fit_solves(data):
     for side, other in zip(mine.sides, theirs.sides, strict=True):
         np.testing.assert_array_equal(side.pairs.y, other.pairs.y)
         np.testing.assert_array_equal(side.factors.strength, other.factors.strength)
+
+
+def test_samples_make_better_predictions_than_their_start():
+    rng = np.random.default_rng(1)
+    n, m = 300, 120
+    U, V = rng.normal(size=(n, 3)), rng.normal(size=(m, 3))
+    i, j = np.divmod(rng.permutation(n * m)[:3500], m)
+    y = np.sum(U[i] * V[j], axis=1) + rng.normal(size=len(i))
+    train, test = Dataset.of({"user": i, "item": j, "rating": y}).split_random(0.2)
+    plain, sampled = (FMF(rank=8, **options).fit(train) for options in ({}, {"solver": "gibbs"}))
+    assert sampled.settings.rounds == 90
+    assert sampled.model.state.mean.samples == 80
+    assert sampled.evaluate(test)["rmse"] < plain.evaluate(test)["rmse"]
+    assert sampled.model.strengths.keys() == plain.model.strengths.keys()
+    watched = FMF(rank=4, solver=solvers.Gibbs(samples=5)).fit(train, validate=0.1)
+    assert len(watched.validation) == 16
+    assert watched.model.state.mean.samples == 5

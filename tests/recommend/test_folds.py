@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fmfkit import FMF, Dataset, Recipe, cross_validate
+from fmfkit import FMF, Dataset, Recipe, callbacks, cross_validate
 from fmfkit.errors import DataError
 from fmfkit.recommend.folds import Folds, Plan, fold_numbers
 
@@ -86,17 +86,48 @@ def test_two_recipes_are_compared_fold_by_fold():
         one.against(made(1.0, 2.0, 3.0, 4.0, 5.0, seed=1))
 
 
-def test_what_cannot_be_folded_is_refused(data):
+def test_each_part_is_told_when_it_is_measured_and_callbacks_hear_each_fit(data):
+    told, fits = [], []
+    found = cross_validate(
+        QUICK,
+        data,
+        folds=2,
+        callbacks=[lambda event: fits.append(event.moment)],
+        on_measured=lambda n, of, values: told.append((n, of, values["mae"])),
+    )
+    assert told == [(n, 2, value) for n, value in enumerate(found.values["mae"], 1)]
+    assert fits == ["start", "round", "round"] * 2
+
+
+def test_folds_are_told_as_json_and_with_intervals_of_another_level():
+    found = made(1.0, 2.0, 3.0, 4.0, 5.0)
+    told = found.to_json(0.5)
+    assert (told["folds"], told["pairs"], told["test"]) == (5, 100, None)
+    assert told["metrics"]["rmse"]["values"] == (1.0, 2.0, 3.0, 4.0, 5.0)
+    wider = found.estimates()["rmse"]
+    assert wider.low < told["metrics"]["rmse"]["low"] < told["metrics"]["rmse"]["value"] == wider.value
+    assert str(found) != found.summary(0.5)
+
+
+def test_what_cannot_be_folded_is_refused(data, tmp_path):
     with pytest.raises(ValueError, match="leave out the recipe's test"):
         cross_validate(Recipe(test=0.1), data)
     with pytest.raises(DataError, match="the latest pairs are always the same"):
         cross_validate(Recipe(split="time"), data)
     with pytest.raises(ValueError, match="folds: expected at least 2"):
         cross_validate(QUICK, data, folds=1)
-    with pytest.raises(ValueError, match="repeats: expected at least 2"):
+    with pytest.raises(ValueError, match="repeats: expected at least 2 where a share is held out by test, got 1"):
         cross_validate(QUICK, data, test=0.1)
+    with pytest.raises(ValueError, match="callbacks: a Checkpoint keeps where one recipe stands"):
+        cross_validate(QUICK, data, callbacks=callbacks.Checkpoint(tmp_path / "kept"))
+    with pytest.raises(ValueError, match="share: expected a number between 0 and 1"):
+        cross_validate(QUICK, data, test=1.0, repeats=2)
     few = Dataset.of({"user": [1, 1, 2], "item": [1, 2, 1], "rating": [1.0, 2.0, 3.0]})
-    with pytest.raises(DataError, match="folds: 2 of 3 folds have pairs; use fewer"):
+    with pytest.raises(
+        DataError, match="folds: each query with pairs is in one fold, and there are 2: expected at most as many"
+    ):
         cross_validate(Recipe(split="cold-query"), few, folds=3)
+    with pytest.raises(DataError, match=r"folds: each pair is in one fold, and there are 3: .* got 4"):
+        cross_validate(QUICK, few, folds=4)
     with pytest.raises(ValueError, match=r"split: expected one of .*, got 'nonsense'"):
         cross_validate(Recipe(split="nonsense"), data)

@@ -48,7 +48,7 @@ def test_the_command_line_has_the_settings_with_their_defaults():
         assert options[name].help == metadata_of(name)["help"]
     assert shown["data"] is None
     others = {"queries", "targets", "out", "query", "target", "rating", "weight", "time", "history", "duplicates"}
-    others |= {"bad_rows"}
+    others |= {"bad_rows", "label"}
     others |= {
         "tune",
         "checkpoint",

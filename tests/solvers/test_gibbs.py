@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from problems import Case, large
 
-from fmfkit import FMF, Dataset, LearntPenalty, Model, Problem, State, fit, solvers
+from fmfkit import LearntPenalty, Model, Problem, State, fit, solvers
 from fmfkit.errors import IncompatibleError
 from fmfkit.solvers import Gibbs, reference
 from fmfkit.solvers.chebyshev import Steps
@@ -235,23 +235,6 @@ def test_folding_is_the_best_approximation_of_its_rank():
         U, s, V = np.linalg.svd(exact)
         best = (U[:, :rank] * s[:rank]) @ V[:rank]
         np.testing.assert_allclose(P @ Q.T, best, atol=1e-9)
-
-
-def test_samples_make_better_predictions_than_their_start():
-    rng = np.random.default_rng(1)
-    n, m = 300, 120
-    U, V = rng.normal(size=(n, 3)), rng.normal(size=(m, 3))
-    i, j = np.divmod(rng.permutation(n * m)[:3500], m)
-    y = np.sum(U[i] * V[j], axis=1) + rng.normal(size=len(i))
-    train, test = Dataset.of({"user": i, "item": j, "rating": y}).split_random(0.2)
-    plain, sampled = (FMF(rank=8, **options).fit(train) for options in ({}, {"solver": "gibbs"}))
-    assert sampled.settings.rounds == 90
-    assert sampled.model.state.mean.samples == 80
-    assert sampled.evaluate(test)["rmse"] < plain.evaluate(test)["rmse"]
-    assert sampled.model.strengths.keys() == plain.model.strengths.keys()
-    watched = FMF(rank=4, solver=Gibbs(samples=5)).fit(train, validate=0.1)
-    assert len(watched.validation) == 16
-    assert watched.model.state.mean.samples == 5
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,9 @@ from fmfkit.data.blocks.numbers import Numeric
 from fmfkit.data.blocks.tokens import Categorical, Tags
 from fmfkit.data.tables import attribute
 
+HARDLY = "text that hardly repeats"
+"""Why columns such as titles are left out."""
+
 
 def guess(table: pl.DataFrame, skip: Sequence[str]) -> tuple[list[Block], dict[str, str]]:
     """Return blocks for the columns of a table, by what they look like, and why others are left out, by column.
@@ -48,7 +51,7 @@ def _block(column: str, given: pl.Series) -> Block | str:
     if series.dtype == pl.String:
         if int(series.str.contains("|", literal=True).sum()) > 0.2 * rows:
             return Tags(column, at_least=3)
-        return Categorical(column, at_least=3) if different <= 0.7 * rows else "text that hardly repeats"
+        return Categorical(column, at_least=3) if different <= 0.7 * rows else HARDLY
     if not series.dtype.is_numeric():
         return f"neither text nor numbers ({series.dtype})"
     if different == rows:
@@ -56,4 +59,4 @@ def _block(column: str, given: pl.Series) -> Block | str:
     return Categorical(column, at_least=3) if different <= 30 else Numeric(column, bins=10)
 
 
-__all__ = ["guess"]
+__all__ = ["HARDLY", "guess"]
