@@ -1,4 +1,4 @@
-/* clock.c -- see clock.h.  Each thread that calls kernels has a clock of its own.  And what the machine can do at most. */
+/* clock.c -- see clock.h.  Each thread that calls kernels has a clock of its own.  */
 #define _GNU_SOURCE
 #include <stdint.h>
 #include <string.h>
@@ -41,14 +41,4 @@ int32_t fmf_watched(int32_t k, fmf_phase_time *time) {
     if (k >= watch.kinds) return 0;
     *time = watch.times[k];
     return 1;
-}
-
-float fmf_gather(int64_t n, const int32_t *index, const float *lines) {
-    float sums[16] = {0}, total = 0.0F;
-    for (int64_t t = 0; t < n; t++) {
-        const float *line = lines + (int64_t)index[t] * 16;
-        for (int l = 0; l < 16; l++) sums[l] += line[l];
-    }
-    for (int l = 0; l < 16; l++) total += sums[l];
-    return total;
 }

@@ -360,6 +360,8 @@ typedef struct fmf_top {
 /* The kernels of one instruction set and one precision. */
 typedef struct fmf_kernels {
     void (*embed)(const fmf_embedding *, int32_t threads);
+    /* The sum of n lines of 64 bytes wherever they lie: nothing but gathering, to compare kernels with. */
+    double (*gather)(int64_t n, const int32_t *index, const void *lines);
     /* Fills the side's scores, if it has room for them; returns the weighted loss. */
     double (*scores)(const fmf_side *, const fmf_scoring *, int32_t threads);
     void (*pair_scores)(const fmf_pair_list *, int32_t threads);
@@ -444,8 +446,6 @@ typedef struct fmf_phase_time {
    the last. */
 void fmf_watch(int32_t on);
 int32_t fmf_watched(int32_t k, fmf_phase_time *time);
-/* The sum of n lines of 64 bytes wherever they lie: nothing but gathering, to compare kernels with. */
-float fmf_gather(int64_t n, const int32_t *index, const float *lines);
 /* How many allocations of C are not released; let the one after so many fail (below 0: none). */
 int64_t fmf_held(void);
 void fmf_fail_after(int64_t allocations);

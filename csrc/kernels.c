@@ -86,6 +86,7 @@ enum {
 extern const fmf_kernels FMF_TABLE;
 const fmf_kernels FMF_TABLE = {
     .embed = embed,
+    .gather = gather,
     .scores = scores,
     .pair_scores = pair_scores,
     .gram_sums = gram_sums,

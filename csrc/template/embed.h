@@ -70,5 +70,13 @@ static void embed(const fmf_embedding *given, int32_t threads) {
     fmf_run(threads, embed_program, &o);
 }
 
+static double gather(int64_t n, const int32_t *index, const void *lines) {
+    vec sum[STRIP_PARTS];
+    double total = 0.0;
+    sum_lines(index, NULL, n, lines, STRIP, STRIP_PARTS, sum);
+    for (int p = 0; p < STRIP_PARTS; p++) total += (double)add_lanes(sum[p]);
+    return total;
+}
+
 #undef STRIP
 #undef STRIP_PARTS

@@ -81,7 +81,7 @@ def gather(index: NDArray[np.int32], lines: NDArray[np.float32]) -> float:
         or not 0 <= index.min() <= index.max() < len(lines)
     ):
         raise ValueError("expected indices of rows of 16 numbers")
-    return float(lib.fmf_gather(len(index), integers(index, np.int32), ffi.from_buffer("float[]", lines)))
+    return float(lib.fmf_kernels_for(4).gather(len(index), integers(index, np.int32), ffi.from_buffer(lines)))
 
 
 def build_info() -> dict[str, Any]:

@@ -72,8 +72,9 @@ static void direction_by(const panel *o, double *sums) {
     found->curvature = 0.0; /* c K c */
     for (int l = 0; l < PANEL; l++) found->curvature += sums[l] * (double)found->common[l];
     if (!o->side->draws.ended || now > o->side->draws.tolerance * o->side->draws.tolerance * found->first) return;
-    o->side->draws.ended[o->number] = o->step;
-    found->length = 0.0; /* all steps are taken */
+    __atomic_store_n(&o->side->draws.ended[o->number], o->step,
+                     __ATOMIC_RELAXED); /* threads that come late read it meanwhile */
+    found->length = 0.0;                /* all steps are taken */
 }
 
 static void find_direction(void *context) {

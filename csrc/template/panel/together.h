@@ -54,7 +54,8 @@ static void follow_directions(fmf_worker *me, panel *o, int32_t most) {
         else fmf_phase(me, features + columns, push_and_take, push_join_pieces, o);
         fmf_phase(me, features, scale_residuals, NULL, o);
         fmf_phase(me, rows, embed_scaled, find_direction, o);
-        if (o->side->draws.ended && o->side->draws.ended[o->number] == o->step) break;
+        const int32_t *ended = o->side->draws.ended;
+        if (ended && __atomic_load_n(ended + o->number, __ATOMIC_RELAXED) == o->step) break;
         fmf_phase(me, features + rows, show_direction, find_length, o);
     }
 }

@@ -72,7 +72,7 @@ def _of_side(problem: Problem, side: Any) -> dict[str, Work]:
     if not X.shared.any():
         own = Work(
             pairs * (4 + 2 * real) + 2 * rows * rank * real,
-            pairs * pairs * of_V,
+            pairs * of_V,
             pairs * rank * (2 + 2 + 2 + PANEL + 1),
         )
         return {"rows_of_chunk": own}
