@@ -20,9 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fmfkit._kernels import cells, parts, scoring, shards
+from fmfkit._kernels.clock import PhaseTime, gather, watched_phases
 from fmfkit._kernels.components import PANEL as _PANEL
 from fmfkit._kernels.components import is_smooth
-from fmfkit._kernels.library import PhaseTime, choose_isa, gather, watched_phases
+from fmfkit._kernels.library import choose_isa
 from fmfkit._kernels.panel import SYMMETRIC
 from fmfkit.native import check_abi
 from fmfkit.problem.division import Division, Sums

@@ -59,19 +59,23 @@ def test_numbers_of_any_size_are_refused_or_the_objective_never_rises(seed, solv
     assert np.isfinite(model.Q).all()
 
 
-def test_a_fit_that_comes_close_to_every_y_in_single_precision_does_not_rise_again():
-    # the matrices of rows are nearly singular: their solutions are not to be trusted
-    rng = np.random.default_rng(10)
+def close_to_every_y(seed):
+    rng = np.random.default_rng(seed)
     i, j = np.divmod(rng.choice(300, 150, replace=False), 15)
     y = rng.normal(size=150)
     twice = sp.csr_array(np.where(rng.random((20, 4)) < 0.6, rng.normal(size=(20, 4)), 0))
     X = {"once": twice, "again": twice, "id": sp.eye_array(20)}
     penalty = Penalty(ElasticNet(l2=1e-6), scale="uniform")
     problem = Problem.from_coo(i, j, y, rank=9, shape=(20, 15), X=X, penalty=penalty, offset=0.0)
-    model = fit(problem, rounds=15, init=1.0)
-    objectives = [record.objective for record in model.history]
-    assert all(after <= 1.01 * before for before, after in itertools.pairwise(objectives))
-    assert objectives[-1] < 0.0035
+    return [record.objective for record in fit(problem, rounds=15, init=1.0).history]
+
+
+def test_fits_that_come_close_to_every_y_in_single_precision_do_not_rise_again():
+    # the matrices of rows are nearly singular: their solutions are not to be trusted, and rounding decides the end
+    fits = [close_to_every_y(seed) for seed in range(10, 16)]
+    for objectives in fits:
+        assert all(after <= 1.01 * before for before, after in itertools.pairwise(objectives))
+    assert np.median([objectives[-1] for objectives in fits]) < 0.0035
 
 
 @pytest.mark.parametrize(

@@ -51,8 +51,9 @@ ALWAYS_INLINE ivec trusted(const own_problems *p, const vec *given, const vec *d
     return near | ((slope == 0) & (curvature == 0));
 }
 
-/* Solves the problems by elimination; tells which answers can be trusted. */
-static inline ivec solve_problems(const own_problems *p, int64_t size, vec *delta) {
+/* Solves the problems by elimination; tells which answers can be trusted.  There is one copy: in another the compiler may fuse
+   other products with sums, and a row would have other bits alone than beside others. */
+static __attribute__((noinline)) ivec solve_problems(const own_problems *p, int64_t size, vec *delta) {
     vec M[PANEL][PANEL], right[PANEL], given[PANEL], inverse[PANEL];
     ivec sound = (ivec){0} == 0;
     lay_out_problems(p, size, M, right);

@@ -30,24 +30,28 @@ static inline void refresh_scores(const panel *o, int64_t i) {
     }
 }
 
-/* G and A of some rows by batches, which may hold many short rows or a part of a long one. */
+/* G and A of some rows by batches: of many short rows, or of a part of a row that is longer.  A row begins with a batch or lies
+   within one, so that its sums do not depend on where it stands. */
 static void sums_by_batches(const panel *o, range rows, REAL *g, REAL *h) {
     const fmf_pairs *pairs = &o->side->pairs;
-    const int64_t *ptr = pairs->ptr, last = ptr[rows.to], batch = o->side->loss.batch;
+    const int64_t *ptr = pairs->ptr, batch = o->side->loss.batch;
     const REAL *y = pairs->y, *score = o->side->score, *V = (const REAL *)o->scratch->VV + PANEL;
     for (int64_t i = rows.from; i < rows.to; i++) refresh_scores(o, i);
-    for (int64_t begin = ptr[rows.from], i = rows.from; begin < last; begin += batch) {
-        const int64_t end = smaller(begin + batch, last);
-        curvatures(&o->side->loss, score + begin, y + begin, weights_at(pairs, begin), g, h, end - begin);
-        while (ptr[i + 1] <= begin) i++;
-        for (int64_t r = i; r < rows.to && ptr[r] < end; r++) {
-            const int64_t a = ptr[r] > begin ? ptr[r] : begin, n = smaller(ptr[r + 1], end) - a;
-            REAL *G = row_of(o->scratch->G, r), *A = matrix_of(o->scratch->A, r);
-            if (is_bias(o)) { /* all V_j are 1 */
-                G[0] += sum_of(g + (a - begin), n);
-                A[0] += sum_of(h + (a - begin), n);
-            } else {
-                gram(pairs->other + a, g + (a - begin), h + (a - begin), n, V, 2 * PANEL, G, A);
+    for (int64_t i = rows.from, next; i < rows.to; i = next) {
+        for (next = i + 1; next < rows.to && ptr[next + 1] - ptr[i] <= batch; next++) {
+        }
+        for (int64_t begin = ptr[i]; begin < ptr[next]; begin += batch) { /* once, unless row i is longer */
+            const int64_t end = smaller(begin + batch, ptr[next]);
+            curvatures(&o->side->loss, score + begin, y + begin, weights_at(pairs, begin), g, h, end - begin);
+            for (int64_t r = i; r < next; r++) {
+                const int64_t a = ptr[r] > begin ? ptr[r] : begin, n = smaller(ptr[r + 1], end) - a;
+                REAL *G = row_of(o->scratch->G, r), *A = matrix_of(o->scratch->A, r);
+                if (is_bias(o)) { /* all V_j are 1 */
+                    G[0] += sum_of(g + (a - begin), n);
+                    A[0] += sum_of(h + (a - begin), n);
+                } else {
+                    gram(pairs->other + a, g + (a - begin), h + (a - begin), n, V, 2 * PANEL, G, A);
+                }
             }
         }
     }

@@ -17,4 +17,4 @@ def toy(**given):
 def test_the_command_line_of_a_run_names_files_and_settings_but_no_threads():
     arguments = ["some/folder/a.npz", "b.npz", "--peer", "implicit ALS", "--peer", "x", "--targets", "--threads", "2"]
     line = CliRunner().invoke(toy, arguments, catch_exceptions=False).output.strip()
-    assert line == "fmfkit bench toy a.npz b.npz --peer 'implicit ALS' --peer x --goals --scale 0.1 --rank 128"
+    assert line == "fmfkit bench toy a.npz b.npz --peer 'implicit ALS' --peer x --targets --scale 0.1 --rank 128"
