@@ -12,12 +12,10 @@ from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
-from fmfkit_bench import core
-from fmfkit_bench.data.pairs import Blocks, Pairs
 from fmfkit_bench.data.shapes import Shape
-from fmfkit_bench.speed import machine
+from fmfkit_bench.speed import elsewhere, machine
 
-from fmfkit import Problem, fit
+from fmfkit import fit
 
 ROUNDS = 2
 
@@ -40,27 +38,6 @@ def write(shape: Shape, folder: Path) -> None:
             sp.save_npz(folder / f"{side}-{order}-{name}.npz", matrix, compressed=False)
 
 
-def read(folder: Path, rank: int) -> Problem:
-    """Build the problem that ``write`` saved."""
-    about = np.load(folder / "about.npz")
-    queries, targets = map(int, about["shape"])
-
-    def blocks(side: str) -> Blocks | None:
-        files = sorted(folder.glob(f"{side}-*.npz"))
-        return {file.stem.split("-", 2)[2]: sp.csr_array(sp.load_npz(file)) for file in files} or None
-
-    with np.load(folder / "pairs.npz") as saved:
-        pairs = Pairs(saved["query"], saved["target"], saved["y"])
-    return core.Given(
-        pairs=pairs,
-        shape=(queries, targets),
-        X=blocks("X"),
-        Z=blocks("Z"),
-        loss=str(about["loss"]),
-        penalty=core.elastic_net(float(about["strength"])),
-    ).problem(rank)
-
-
 if __name__ == "__main__":
-    fit(read(Path(sys.argv[1]), int(sys.argv[2])), rounds=ROUNDS, threads=int(sys.argv[3]))
+    fit(elsewhere.read(Path(sys.argv[1]), int(sys.argv[2])), rounds=ROUNDS, threads=int(sys.argv[3]))
     print(machine.peak_bytes())
