@@ -250,8 +250,9 @@ typedef struct fmf_panel {
 typedef struct fmf_rows {
     void *lines;                /* (threads, panels, lines_room, B) V_j of a row's pairs */
     int64_t lines_room;
-    void *row_score;            /* (threads, longest) the scores of a row's pairs */
-    int64_t longest;
+    void *row_score;            /* (threads, score_room) the scores of the pairs of a row, or of rows that go together */
+    int64_t score_room;
+    int64_t together;           /* pairs of short rows that go together, at most */
     void *g;                    /* (threads, batch) gradients of pairs */
     void *h;                    /* (threads, batch) curvatures */
     double *chunk_loss;         /* (chunks) */

@@ -96,12 +96,8 @@ static void curvatures(const fmf_loss *loss, const REAL *score, const REAL *y, c
             gradient = sigma - load_some(y + t, m);
             curvature = logistic_curvature(s, sigma);
         }
-        gradient *= w;
-        curvature *= w;
-        for (int l = 0; l < m; l++) {
-            g[t + l] = gradient[l];
-            h[t + l] = curvature[l];
-        }
+        store_some(g + t, gradient * w, m);
+        store_some(h + t, curvature * w, m);
     }
 }
 
@@ -143,13 +139,24 @@ static double logistic_value(const REAL *score, const REAL *y, const REAL *weigh
     return total + log(product);
 }
 
+/* Sums go on side by side: one alone would wait for itself. */
+static double square_value(const REAL *score, const REAL *weight, int64_t n) {
+    enum { SUMS = 8 };
+    double sum[SUMS] = {0};
+    int64_t t = 0;
+    for (; t + SUMS <= n; t += SUMS) {
+        for (int l = 0; l < SUMS; l++) {
+            const double s = (double)score[t + l];
+            sum[l] += (weight ? (double)weight[t + l] : 1.0) * s * s;
+        }
+    }
+    for (int l = 0; t < n; t++, l++) sum[l] += (weight ? (double)weight[t] : 1.0) * (double)score[t] * (double)score[t];
+    for (int l = 1; l < SUMS; l++) sum[0] += sum[l];
+    return sum[0];
+}
+
 /* The weighted loss of n pairs; `value` has room for a batch where the loss is a table. */
 static double total_loss(const fmf_loss *loss, const REAL *score, const REAL *y, const REAL *weight, int64_t n, REAL *value) {
-    double total = 0.0;
     if (loss->code == FMF_NATIVE) return table_value(loss, score, y, weight, n, value);
-    if (loss->code == FMF_LOGISTIC) return logistic_value(score, y, weight, n);
-    for (int64_t t = 0; t < n; t++) {
-        total += (weight ? (double)weight[t] : 1.0) * (double)score[t] * (double)score[t];
-    }
-    return total;
+    return loss->code == FMF_LOGISTIC ? logistic_value(score, y, weight, n) : square_value(score, weight, n);
 }

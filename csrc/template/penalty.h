@@ -13,6 +13,16 @@ static inline REAL elastic_net_T(REAL x, REAL y, REAL w, REAL a, REAL l) {
     return d < -w ? d : -w;
 }
 
+/* The same of LANES parameters. */
+static inline vec elastic_net_lanes(vec x, vec y, vec w, vec a, vec l) {
+    const vec curvature = y + l, slope = x + l * w;
+    const ivec bent = curvature > 0;
+    const vec divisor = pick(bent, curvature, (REAL)1.0 - (vec){0});
+    const vec up = -(slope + a) / divisor, down = -(slope - a) / divisor;
+    const vec step = pick(w - slope / divisor >= 0, pick(up > -w, up, -w), pick(down < -w, down, -w));
+    return pick(bent, step, pick(a > 0, -w, (vec){0}));
+}
+
 /* What multiplies the strength of feature s, by dimension. */
 static inline const REAL *growth_of(const fmf_penalty *penalty, int64_t s) {
     return (const REAL *)penalty->growth + (penalty->group ? penalty->group[s] * penalty->growth_room : 0);
@@ -33,6 +43,20 @@ static inline REAL one_T(const fmf_penalty *penalty, REAL x, REAL y, REAL w, REA
     if (!penalty->native) return elastic_net_T(x, y, w, (REAL)penalty->l1 * strength, (REAL)penalty->l2 * strength);
     table_T(penalty, &x, &y, &w, &strength, &d, 1);
     return d;
+}
+
+/* T of LANES parameters. */
+static inline vec lanes_T(const fmf_penalty *penalty, vec x, vec y, vec w, vec strength) {
+    REAL xs[LANES], ys[LANES], ws[LANES], strengths[LANES], d[LANES];
+    if (!penalty->native) {
+        return elastic_net_lanes(x, y, w, (REAL)penalty->l1 * strength, (REAL)penalty->l2 * strength);
+    }
+    store(xs, x);
+    store(ys, y);
+    store(ws, w);
+    store(strengths, strength);
+    table_T(penalty, xs, ys, ws, strengths, d, LANES);
+    return load(d);
 }
 
 typedef struct {

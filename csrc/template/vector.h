@@ -26,7 +26,19 @@ static inline vec load_some(const REAL *a, int64_t n) {
     return v;
 }
 
+static inline void store_some(REAL *a, vec v, int64_t n) {
+    if (n >= LANES) store(a, v);
+    for (int l = 0; n < LANES && l < n; l++) a[l] = v[l];
+}
+
 static inline vec pick(ivec mask, vec yes, vec no) { return (vec)(((ivec)yes & mask) | ((ivec)no & ~mask)); }
+
+/* Whether any lane of a mask is set. */
+static inline int any_lane(ivec mask) {
+    BITS any = 0;
+    for (int l = 0; l < LANES; l++) any |= mask[l];
+    return any != 0;
+}
 
 /* Lanes are added in one fixed order, halves first. */
 static inline REAL add_lanes(vec a) {

@@ -22,6 +22,8 @@ ROWS_AT_ONCE = 65536
 """Rows whose values are added up at a time."""
 LINES_BYTES = 8 * 2**20
 """What a thread may use to keep the embeddings of a row's partners side by side."""
+TOGETHER_BYTES = 2**18
+"""What such embeddings may take of short rows that are updated together: they should stay in a processor's own cache."""
 SYMMETRIC = PANEL * (PANEL // 2 + 1)
 """Numbers that hold a symmetric PANEL x PANEL matrix, as the kernels keep it."""
 DOUBLES = frozenset(["weights", "row_sums", "feature_sums", "row_common", "feature_common", "chunk_loss"])
@@ -72,17 +74,30 @@ class RowsUpdate(SideUpdate):
         return -(-self.problem.rank // PANEL)
 
     @property
+    def _line_bytes(self) -> int:
+        return self.panels * PANEL * self.problem.dtype.itemsize
+
+    @property
+    def together(self) -> int:
+        """How many pairs short rows that are updated together may have."""
+        return min(TOGETHER_BYTES // self._line_bytes, self.problem.pairs)
+
+    @property
+    def score_room(self) -> int:
+        """For how many pairs a thread keeps scores."""
+        return max(self.longest, self.together)
+
+    @property
     def lines_room(self) -> int:
         """For how many pairs a thread keeps their embeddings side by side."""
-        line = self.panels * PANEL * self.problem.dtype.itemsize
-        return min(self.longest | 1, max(1, LINES_BYTES // line))
+        return min(self.score_room | 1, max(1, LINES_BYTES // self._line_bytes))
 
     def own_table(self, threads: int) -> Table:
         """Return what threads need for a row."""
         dtype, batch = self.problem.dtype, self.loss.batch
         return {
             "lines": Array((threads, self.panels * self.lines_room, PANEL), dtype),
-            "row_score": Array((threads, self.longest), dtype),
+            "row_score": Array((threads, self.score_room), dtype),
             "g": Array((threads, batch), dtype),
             "h": Array((threads, batch), dtype),
             "chunk_loss": Array((len(self.scored.chunk) - 1,), np.float64),
@@ -99,7 +114,8 @@ class RowsUpdate(SideUpdate):
         arrays = dict(self._own(threads))
         self.eta = arrays.pop("eta")
         self.eta.fill(1)  # a row's own feature is alone in its set
-        fields = {**pointers(arrays, dtype, DOUBLES), "lines_room": self.lines_room, "longest": self.longest}
+        rooms = {"lines_room": self.lines_room, "score_room": self.score_room, "together": self.together}
+        fields = {**pointers(arrays, dtype, DOUBLES), **rooms}
         total: float = kernels(dtype).panel_rows(self._struct(given), ffi.new("fmf_rows *", fields), threads)
         self._raise_errors()
         return total

@@ -37,7 +37,9 @@ static void ask_set(void *context, int64_t p, int thread) {
     }
 }
 
-/* ---- rows' own features: sweeps over the dimensions, as sweep_feature, many rows side by side ---- */
+/* ---- rows' own features where T is in Python: the sweeps of own.h, all rows at once ---- */
+
+static inline int asks_python(const fmf_penalty *penalty) { return penalty->native == fmf_python_regularizer(); }
 
 /* Slopes are kept in u. */
 static void begin_sweeps(const panel *o, int64_t i) {

@@ -23,7 +23,7 @@ static void take_steps(fmf_worker *me, panel *o, int first) {
         return;
     }
     if (first) fmf_phase(me, ETA_PARTS, measure_eta, NULL, &eta);
-    sweep_sets(me, o);
+    sweep_panel(me, o);
     fmf_phase(me, portions_of(o->side->features.rows, own_portion(o)), own_steps, NULL, o);
 }
 
@@ -43,7 +43,7 @@ static void panel_program(fmf_worker *me, void *context) {
 static void panel_descend(const fmf_side *side, const fmf_plan *plan, const fmf_panel *scratch, int32_t threads) {
     panel_findings found = {.length = 0.0};
     panel o = {
-        .sets = {.plan = plan, .wide = PANEL, .steps = panel_steps},
+        .sets = {.plan = plan, .wide = PANEL},
         .side = side,
         .scratch = scratch,
         .found = &found,

@@ -68,13 +68,17 @@ static inline pvec times(const REAL *A, pvec u) {
     return sum;
 }
 
-static inline void unfold(const REAL *A, REAL *full) {
+/* sum_l |A_kl| for each k. */
+static inline pvec absolute_sums(const REAL *A) {
+    pvec sum = {0};
+    UNROLL(5)
     for (int r = 0; r < TURNS; r++) {
-        for (int k = 0; k < PANEL; k++) {
-            const int l = (k + r) % PANEL;
-            full[k * PANEL + l] = full[l * PANEL + k] = A[r * PANEL + k];
-        }
+        pvec row = pload(A + r * PANEL);
+        for (int n = 0; n < PARTS; n++) row.part[n] = pick(row.part[n] < 0, -row.part[n], row.part[n]);
+        padd(&sum, 1, row);
+        if (r % (PANEL / 2)) padd(&sum, 1, turn(row, PANEL - r)); /* both halves of A are in the last row */
     }
+    return sum;
 }
 
 /* The square loss's factor 2, left out while summing. */

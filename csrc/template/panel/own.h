@@ -1,16 +1,18 @@
 /* panel/own.h -- rows' own features: their PANEL x PANEL problems, LANES rows side by side, a lane each. */
 
-/* min over delta of  (x G + L w) delta + 1/2 delta (x^2 A + L) delta  for a diagonal L. */
+/* min over delta of  x G delta + x^2/2 delta A delta + penalty(w + delta),  in each lane. */
 typedef struct {
     vec A[ROOM]; /* as gram.h keeps it */
     vec G[PANEL];
-    vec L[PANEL];
+    vec strength[PANEL];
     vec w[PANEL];
     vec x;
 } own_problems;
 
+/* ---- where the penalty is L/2 w^2 for a diagonal L: exactly ---- */
+
 /* M = x^2 A + L, of which the part below the diagonal is filled, and -(x G + L w); past the rank delta = 0. */
-ALWAYS_INLINE void lay_out_problems(const own_problems *p, int64_t size, vec M[PANEL][PANEL], vec *right) {
+ALWAYS_INLINE void lay_out_problems(const own_problems *p, const vec *L, int64_t size, vec M[PANEL][PANEL], vec *right) {
     const vec square = p->x * p->x;
     UNROLL(8)
     for (int k = 0; k < PANEL; k++) {
@@ -19,8 +21,8 @@ ALWAYS_INLINE void lay_out_problems(const own_problems *p, int64_t size, vec M[P
             const int l = (k + r) % PANEL;
             M[k > l ? k : l][k > l ? l : k] = square * p->A[r * PANEL + k];
         }
-        M[k][k] += p->L[k];
-        right[k] = -(p->x * p->G[k] + p->L[k] * p->w[k]);
+        M[k][k] += L[k];
+        right[k] = -(p->x * p->G[k] + L[k] * p->w[k]);
         if (k < size) continue;
         M[k][k] += 1;
         right[k] = (vec){0};
@@ -29,7 +31,7 @@ ALWAYS_INLINE void lay_out_problems(const own_problems *p, int64_t size, vec M[P
 
 /* Whether answers can be trusted, which rounding in a nearly singular system may spoil: along delta the bound must be least
    near delta, and bend by more than rounding of the matrix does. */
-ALWAYS_INLINE ivec trusted(const own_problems *p, const vec *given, const vec *delta) {
+ALWAYS_INLINE ivec trusted(const own_problems *p, const vec *L, const vec *given, const vec *delta) {
     const vec square = p->x * p->x;
     vec slope = {0}, of_A = {0}, of_L = {0}, diagonal = {0}, length = {0};
     UNROLL(8)
@@ -42,8 +44,8 @@ ALWAYS_INLINE ivec trusted(const own_problems *p, const vec *given, const vec *d
     UNROLL(8)
     for (int k = 0; k < PANEL; k++) {
         slope += given[k] * delta[k];
-        of_L += p->L[k] * delta[k] * delta[k];
-        diagonal += square * p->A[k] + p->L[k];
+        of_L += L[k] * delta[k] * delta[k];
+        diagonal += square * p->A[k] + L[k];
         length += delta[k] * delta[k];
     }
     const vec curvature = square * of_A + of_L, least = 16 * ROUNDING * diagonal * length;
@@ -53,10 +55,11 @@ ALWAYS_INLINE ivec trusted(const own_problems *p, const vec *given, const vec *d
 
 /* Solves the problems by elimination; tells which answers can be trusted.  There is one copy: in another the compiler may fuse
    other products with sums, and a row would have other bits alone than beside others. */
-static __attribute__((noinline)) ivec solve_problems(const own_problems *p, int64_t size, vec *delta) {
-    vec M[PANEL][PANEL], right[PANEL], given[PANEL], inverse[PANEL];
+static __attribute__((noinline)) ivec solve_problems(const own_problems *p, REAL l2, int64_t size, vec *delta) {
+    vec M[PANEL][PANEL], L[PANEL], right[PANEL], given[PANEL], inverse[PANEL];
     ivec sound = (ivec){0} == 0;
-    lay_out_problems(p, size, M, right);
+    for (int k = 0; k < PANEL; k++) L[k] = l2 * p->strength[k];
+    lay_out_problems(p, L, size, M, right);
     memcpy(given, right, sizeof given);
     UNROLL(8)
     for (int k = 0; k < PANEL; k++) {
@@ -77,27 +80,49 @@ static __attribute__((noinline)) ivec solve_problems(const own_problems *p, int6
         for (int l = k + 1; l < PANEL; l++) rest -= M[l][k] * delta[l];
         delta[k] = rest * inverse[k];
     }
-    return sound & trusted(p, given, delta);
+    return sound & trusted(p, L, given, delta);
 }
+
+/* ---- any penalty: sweeps over the dimensions ---- */
 
 enum { SWEEPS = 2 };
 
-/* Sweeps over the dimensions of feature s with T, each from where the one before left it: never raises the bound.  The feature
-   has the value x in a row of G and A, or 1 where these are sums over its rows. */
-static void sweep_feature(const panel *o, int64_t s, REAL x, const REAL *G, const REAL *turned, REAL *move) {
-    const REAL strength = ((const REAL *)o->penalty->strength)[s], *growth = panel_growth(o, s);
-    REAL slope[PANEL], A[PANEL * PANEL], *w = parameters_of(o, s);
-    unfold(turned, A);
-    for (int k = 0; k < PANEL; k++) slope[k] = x * G[k];
-    for (int sweeps = 0; sweeps < SWEEPS; sweeps++) {
-        for (int k = 0; k < o->size; k++) {
-            const REAL d = one_T(o->penalty, slope[k], x * x * A[k * PANEL + k], w[k], strength * growth[k]);
-            for (int l = 0; l < PANEL; l++) slope[l] += x * x * A[k * PANEL + l] * d;
+/* Sweeps with T, each step from where the one before left it: never raises the bound.  Steps add up to delta, and w is where
+   they end, to the bit: at zero, or within bounds.  One copy, as above. */
+static __attribute__((noinline)) void sweep_problems(const fmf_penalty *penalty, const own_problems *p, int64_t size,
+                                                     vec *delta, vec *w) {
+    const vec square = p->x * p->x;
+    vec slope[PANEL];
+    for (int k = 0; k < PANEL; k++) {
+        slope[k] = p->x * p->G[k];
+        w[k] = p->w[k];
+        delta[k] = (vec){0};
+    }
+    for (int sweep = 0; sweep < SWEEPS; sweep++) {
+        for (int k = 0; k < size; k++) {
+            const vec d = lanes_T(penalty, slope[k], square * p->A[k], w[k], p->strength[k]), along = square * d;
+            for (int r = 0; r < TURNS; r++) slope[(k + r) % PANEL] += p->A[r * PANEL + k] * along;
+            for (int r = 1; r < PANEL / 2; r++) { /* the other half of A */
+                const int l = (k + PANEL - r) % PANEL;
+                slope[l] += p->A[r * PANEL + l] * along;
+            }
             w[k] += d;
-            move[k] += x * d;
+            delta[k] += d;
         }
     }
 }
+
+/* ---- the steps of features ---- */
+
+/* Up to LANES features, each a row's own or with the sums of its rows. */
+typedef struct {
+    int64_t feature[LANES];
+    const REAL *G[LANES];
+    const REAL *A[LANES];
+    REAL *move[LANES]; /* of the row */
+    REAL x[LANES];
+    int count;
+} own_features;
 
 /* to[k] becomes number k of PANEL numbers at from[l], for each lane l. */
 ALWAYS_INLINE void load_lanes(const REAL *const *from, int64_t skip, vec *to) {
@@ -107,103 +132,91 @@ ALWAYS_INLINE void load_lanes(const REAL *const *from, int64_t skip, vec *to) {
     }
 }
 
-/* The same where all lanes have the same numbers. */
-ALWAYS_INLINE void load_all_lanes(const REAL *from, int64_t n, vec *to) {
-    for (int64_t k = 0; k < n; k++) to[k] = from[k] - (vec){0};
-}
-
-/* The penalty's strengths of feature s. */
-static inline void strengths_of(const panel *o, int64_t s, REAL *L) {
-    const REAL *growth = panel_growth(o, s), l2 = l2_of(o, s);
-    for (int l = 0; l < PANEL; l++) L[l] = l2 * growth[l];
-}
-
-/* (PANEL) parameters of feature s, zeros past the rank. */
-static inline void copy_parameters(const panel *o, int64_t s, REAL *to) {
-    const REAL *w = parameters_of(o, s);
-    for (int l = 0; l < PANEL; l++) to[l] = l < o->size ? w[l] : 0;
-}
-
-/* Feature s moves by delta. */
-static inline void move_feature(const panel *o, int64_t s, REAL x, const REAL *delta, REAL *move) {
-    REAL *w = parameters_of(o, s);
-    for (int l = 0; l < o->size; l++) {
-        w[l] += delta[l];
-        move[l] += x * delta[l];
-    }
-}
-
-/* Takes the step of feature s in this panel, alone. */
-static inline void feature_step(const panel *o, int64_t s, REAL x, const REAL *G, const REAL *A, REAL *move) {
-    own_problems p;
-    vec delta[PANEL];
-    REAL L[PANEL], w[PANEL], first[PANEL];
-    const REAL l1 = (REAL)o->penalty->l1 * ((const REAL *)o->penalty->strength)[s] * panel_growth(o, s)[0];
-    if (o->penalty->native || l1 > 0) {
-        sweep_feature(o, s, x, G, A, move);
-        return;
-    }
-    strengths_of(o, s, L);
-    copy_parameters(o, s, w);
-    load_all_lanes(A, ROOM, p.A);
-    load_all_lanes(G, PANEL, p.G);
-    load_all_lanes(L, PANEL, p.L);
-    load_all_lanes(w, PANEL, p.w);
-    load_all_lanes(&x, 1, &p.x);
-    const ivec trust = solve_problems(&p, o->size, delta);
-    for (int k = 0; k < PANEL; k++) first[k] = delta[k][0];
-    if (trust[0]) move_feature(o, s, x, first, move);
-    else sweep_feature(o, s, x, G, A, move);
-}
-
-/* Takes the step of row i's own feature in this panel; returns whether there is one. */
-static inline int own_step(const panel *o, int64_t i, const REAL *G, const REAL *A, REAL *move) {
-    const int64_t s = o->side->features.own[i];
-    if (s >= 0) feature_step(o, s, ((const REAL *)o->side->features.own_value)[i], G, A, move);
-    return s >= 0;
-}
-
-/* LANES rows from i on, all of which have own features, under a penalty of squares. */
-static inline void own_steps_side_by_side(const panel *o, int64_t i) {
-    const int32_t *own = o->side->features.own + i;
-    const REAL *x = (const REAL *)o->side->features.own_value + i, *G[LANES], *A[LANES], *at_L[LANES], *at_w[LANES];
-    REAL L[LANES][PANEL], w[LANES][PANEL], delta[LANES][PANEL];
-    own_problems p = {.x = load(x)};
-    vec answer[PANEL];
+/* Strengths and parameters, ones and zeros past the rank; then the sums. */
+static inline void load_problems(const panel *o, const own_features *f, own_problems *p) {
+    REAL strength[LANES][PANEL], w[LANES][PANEL];
+    const REAL *at_strength[LANES], *at_w[LANES];
     for (int l = 0; l < LANES; l++) {
-        strengths_of(o, own[l], L[l]);
-        copy_parameters(o, own[l], w[l]);
-        G[l] = row_of(o->scratch->G, i + l);
-        A[l] = matrix_of(o->scratch->A, i + l);
-        at_L[l] = L[l];
+        const int64_t s = f->feature[l];
+        const REAL each = ((const REAL *)o->penalty->strength)[s], *growth = panel_growth(o, s), *mine = parameters_of(o, s);
+        for (int k = 0; k < PANEL; k++) strength[l][k] = each * growth[k];
+        for (int k = 0; k < PANEL; k++) w[l][k] = k < o->size ? mine[k] : 0;
+        at_strength[l] = strength[l];
         at_w[l] = w[l];
     }
-    for (int r = 0; r < TURNS; r++) load_lanes(A, r * PANEL, p.A + r * PANEL);
-    load_lanes(G, 0, p.G);
-    load_lanes(at_L, 0, p.L);
-    load_lanes(at_w, 0, p.w);
-    const ivec trust = solve_problems(&p, o->size, answer);
+    load_lanes(at_strength, 0, p->strength);
+    load_lanes(at_w, 0, p->w);
+    load_lanes(f->G, 0, p->G);
+    for (int r = 0; r < TURNS; r++) load_lanes(f->A, r * PANEL, p->A + r * PANEL);
+    p->x = load(f->x);
+}
+
+/* Parameters become w, and rows move by delta. */
+static inline void store_steps(const panel *o, const own_features *f, vec *delta, vec *w) {
     for (int n = 0; n < PARTS; n++) {
-        transpose(answer + n * LANES);
-        for (int l = 0; l < LANES; l++) store(delta[l] + n * LANES, answer[n * LANES + l]);
+        transpose(delta + n * LANES);
+        transpose(w + n * LANES);
     }
-    for (int l = 0; l < LANES; l++) {
-        REAL *move = row_of(o->scratch->move, i + l);
-        if (trust[l]) move_feature(o, own[l], x[l], delta[l], move);
-        else sweep_feature(o, own[l], x[l], G[l], A[l], move);
+    for (int l = 0; l < f->count; l++) {
+        REAL *mine = parameters_of(o, f->feature[l]), ends[PANEL];
+        for (int n = 0; n < PARTS; n++) {
+            REAL *move = f->move[l] + n * LANES;
+            store(move, load(move) + f->x[l] * delta[n * LANES + l]);
+            store(ends + n * LANES, w[n * LANES + l]);
+        }
+        for (int k = 0; k < o->size; k++) mine[k] = ends[k];
     }
+}
+
+/* Features take their steps in this panel, and their rows move; then there are none.  Lanes left over repeat the first. */
+static void take_own_steps(const panel *o, own_features *f) {
+    own_problems p;
+    vec delta[PANEL] = {{0}}, w[PANEL], swept[PANEL], end[PANEL];
+    ivec trust = {0};
+    if (!f->count) return;
+    for (int l = f->count; l < LANES; l++) {
+        f->feature[l] = f->feature[0];
+        f->G[l] = f->G[0];
+        f->A[l] = f->A[0];
+        f->x[l] = f->x[0];
+    }
+    load_problems(o, f, &p);
+    if (is_smooth(o->penalty)) trust = solve_problems(&p, (REAL)o->penalty->l2, o->size, delta);
+    for (int k = 0; k < PANEL; k++) w[k] = p.w[k] + delta[k];
+    if (any_lane(~trust)) {
+        sweep_problems(o->penalty, &p, o->size, swept, end);
+        for (int k = 0; k < PANEL; k++) {
+            delta[k] = pick(trust, delta[k], swept[k]);
+            w[k] = pick(trust, w[k], end[k]);
+        }
+    }
+    store_steps(o, f, delta, w);
+    f->count = 0;
+}
+
+/* Adds a feature, which takes its step as soon as the lanes are full. */
+static inline void add_feature(const panel *o, own_features *f, int64_t s, REAL x, const REAL *G, const REAL *A, REAL *move) {
+    const int l = f->count++;
+    f->feature[l] = s;
+    f->x[l] = x;
+    f->G[l] = G;
+    f->A[l] = A;
+    f->move[l] = move;
+    if (f->count == LANES) take_own_steps(o, f);
+}
+
+/* Adds row i's own feature, if there is one. */
+static inline void add_own(const panel *o, own_features *f, int64_t i, const REAL *G, const REAL *A, REAL *move) {
+    const fmf_features *X = &o->side->features;
+    if (X->own[i] >= 0) add_feature(o, f, X->own[i], ((const REAL *)X->own_value)[i], G, A, move);
 }
 
 /* Takes the steps of rows' own features, where they have one. */
 static void own_steps_of(const panel *o, range rows) {
-    int64_t i = rows.from;
-    for (; is_smooth(o->penalty) && i + LANES <= rows.to; i += LANES) {
-        int all = 1;
-        for (int l = 0; l < LANES; l++) all &= o->side->features.own[i + l] >= 0;
-        if (all) own_steps_side_by_side(o, i);
-        for (int l = 0; !all && l < LANES; l++) {
-            own_step(o, i + l, row_of(o->scratch->G, i + l), matrix_of(o->scratch->A, i + l), row_of(o->scratch->move, i + l));
-        }
+    const fmf_panel *scratch = o->scratch;
+    own_features f = {.count = 0};
+    for (int64_t i = rows.from; i < rows.to; i++) {
+        add_own(o, &f, i, row_of(scratch->G, i), matrix_of(scratch->A, i), row_of(scratch->move, i));
     }
-    for (; i < rows.to; i++) own_step(o, i, row_of(o->scratch->G, i), matrix_of(o->scratch->A, i), row_of(o->scratch->move, i));
+    take_own_steps(o, &f);
 }

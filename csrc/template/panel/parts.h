@@ -22,8 +22,10 @@ static void panel_own(const fmf_side *side, const fmf_panel *scratch, int64_t co
 /* One feature takes its step, given the slope and the curvature that its rows add up to. */
 static void panel_step(const fmf_side *side, int64_t column, int64_t feature, const void *G, const void *A, void *d) {
     const panel o = part_of_panel(side, NULL, column);
+    own_features f = {.count = 0};
     memset(d, 0, PANEL * sizeof(REAL));
-    feature_step(&o, feature, 1, G, A, d);
+    add_feature(&o, &f, feature, 1, G, A, d);
+    take_own_steps(&o, &f);
 }
 
 /* Scores follow what rows moved by; embeddings do where the term over all cells needs them. */

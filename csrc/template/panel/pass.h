@@ -84,18 +84,11 @@ static void write_view(const panel *o, int64_t i) {
     const REAL *G = row_of(o->scratch->G, i), *A = matrix_of(o->scratch->A, i), *scale = o->side->features.row_scale;
     REAL *view = row_of(o->scratch->view, 2 * i);
     const REAL x = scale ? scale[i] : 1;
-    for (int l = 0; l < PANEL; l++) {
-        view[l] = x * G[l];
-        view[PANEL + l] = x * x * A[l];
-    }
-    if (!is_smooth(o->penalty)) {
-        REAL full[PANEL * PANEL];
-        unfold(A, full);
-        for (int l = 0; l < PANEL; l++) {
-            view[PANEL + l] = 0;
-            for (int m = 0; m < PANEL; m++) view[PANEL + l] += size_of(full[l * PANEL + m]);
-        }
-    }
+    pvec gradient = {0}, curvature = {0};
+    padd(&gradient, x, pload(G));
+    padd(&curvature, x * x, is_smooth(o->penalty) ? pload(A) : absolute_sums(A));
+    pstore(view, gradient);
+    pstore(view + PANEL, curvature);
 }
 
 /* Rows' embeddings brought up to date with the panel before, where there was one. */

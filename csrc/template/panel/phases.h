@@ -56,7 +56,7 @@ static void sum_shard(one_phase *phase) {
 
 static panel phase_panel(const fmf_side *side, const fmf_plan *plan, const fmf_panel *scratch, int64_t column) {
     panel o = {
-        .sets = {.plan = plan, .wide = PANEL, .steps = panel_steps},
+        .sets = {.plan = plan, .wide = PANEL},
         .side = side,
         .scratch = scratch,
         .found = scratch->found,
