@@ -76,7 +76,7 @@ def test_slopes_and_curvatures_are_those_of_the_formula(case, side):
 
 def test_a_long_fit_ends_where_no_row_has_anything_to_gain():
     problem = Case(queries=40, targets=30, pairs=500, rank=2, weights=True).build(penalty=ONE_SIDE)
-    model = fit(problem, rounds=3000, callbacks="tolerance:relative=1e-13")
+    model = fit(problem, rounds=3000, threads=1, callbacks="tolerance:relative=1e-13")
     (slope, _), _ = slopes(problem, model, "target")
     rows, strength = model.Q[:, :2], 0.3 * problem.target.factors.strength
     length = np.linalg.norm(rows, axis=1)
