@@ -198,8 +198,8 @@ static double whole_rows(row_update *r, int64_t lines_room) {
         const range pairs = pairs_of(r, i);
         const int64_t at = r->at + pairs.from, n = pairs.to - pairs.from;
         write_row(side, i);
-        loss += total_loss(&side->loss, r->score + pairs.from, (const REAL *)side->pairs.y + at, weights_at(&side->pairs, at), n,
-                           r->g);
+        loss += total_loss(&side->loss, r->score + pairs.from, (const REAL *)side->pairs.y + at, weights_at(&side->pairs, at),
+                           n, r->g);
     }
     return loss;
 }
