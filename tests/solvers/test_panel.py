@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
-from laws import assert_close, assert_never_rises, panel, pl2m, sizes_or_together
+from laws import assert_close, assert_never_rises, assert_same_bits, panel, pl2m, sizes_or_together
 from numpy_plugins import NativeLasso, NonNegative, NumpyLasso, NumpyRidge, NumpySquare
 from problems import Case, cases, few, large
 
@@ -115,6 +115,20 @@ def test_rows_too_long_for_a_thread_s_copy_of_their_partners_are_taken_in_pieces
     monkeypatch.setattr("fmfkit._kernels.panel.LINES_BYTES", room)
     oracle = solvers.Reference(algorithm=3, panel=8, scheduler=None)
     assert_close(*(fit(problem, solver=s, rounds=2, threads=2) for s in (solvers.Panel(), oracle)))
+
+
+@pytest.mark.parametrize("room", [0, 8 * 16 * 5, 8 * 16 * 40])
+@pytest.mark.parametrize("l1", [0.0, 0.05])
+@pytest.mark.parametrize("loss", ["square", "logistic"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_short_rows_get_the_same_bits_together_and_alone(monkeypatch, dtype, loss, l1, room):
+    case = Case(
+        plain=True, queries=40, pairs=150, rank=11, loss=loss, weights=loss == "square", dtype=dtype, cells="weighed"
+    )
+    problem = case.build(penalty=Penalty(ElasticNet(l1=l1, l2=0.1)))
+    together = fit(problem, rounds=3, threads=2)
+    monkeypatch.setattr("fmfkit._kernels.panel.TOGETHER_BYTES", room)
+    assert_same_bits(fit(problem, rounds=3, threads=1), together)
 
 
 def test_panels_need_no_score_per_pair_where_rows_have_only_their_own_features():
