@@ -31,6 +31,8 @@ class Promise:
     """The environment variable that says how much is tried, if the tests have one."""
     few: int = 0
     many: int = 0
+    by_case: bool = False
+    """Whether the page has a table of its own for it, by case."""
 
 
 PROMISES = {
@@ -117,6 +119,7 @@ PROMISES = {
         "Where memory ends, there is a MemoryError, nothing leaks, and the model is as before the round",
         "tests/kernels/test_allocation.py",
         "allocations, each made to fail",
+        by_case=True,
     ),
     "memory": Promise(
         "A fit takes the memory that the formula says; one that needs more than there is does not start; 240 fits "
@@ -132,8 +135,8 @@ PROMISES = {
 }
 
 
-def tried(name: str, promise: Promise, long: bool) -> int:
-    """Run the tests of a promise; return how much they tried."""
+def tried(name: str, promise: Promise, long: bool) -> dict[str, int]:
+    """Run the tests of a promise; return how much they tried, by case."""
     amount = {promise.variable: str(promise.many if long else promise.few)} if promise.variable else {}
     search = os.pathsep.join([str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])])
     with tempfile.TemporaryDirectory() as folder:
@@ -146,9 +149,10 @@ def tried(name: str, promise: Promise, long: bool) -> int:
         done = subprocess.run(run, shell=True, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
         if done.returncode:
             sys.exit(f"{done.stdout}\n{name}: BROKEN: {promise.says}")
-        count = sum(map(_count, ElementTree.parse(report).iter("testcase")))
-    print(f"{name}: {count:,} {promise.unit}, none broke it, {time.monotonic() - began:.0f} s", flush=True)
-    return count
+        counts = {case.get("name", ""): _count(case) for case in ElementTree.parse(report).iter("testcase")}
+    total = sum(counts.values())
+    print(f"{name}: {total:,} {promise.unit}, none broke it, {time.monotonic() - began:.0f} s", flush=True)
+    return counts
 
 
 def _count(case: ElementTree.Element) -> int:
@@ -164,12 +168,21 @@ def row(name: str, count: int) -> str:
     return f"| {promise.says} | {count:,} {promise.unit} | 0 | `{name}` |"
 
 
-def write(counts: dict[str, int]) -> None:
+def case_rows(counts: dict[str, int]) -> list[str]:
+    """Return the lines of the table by case: the cases' names stand in brackets behind the tests'."""
+    cases = {name.partition("[")[2][:-1]: count for name, count in counts.items() if "[" in name}
+    return [f"| `{case}` | {count} |" for case, count in cases.items()]
+
+
+def write(counts: dict[str, dict[str, int]]) -> None:
     """Put the lines of promises into the page."""
     lines = PAGE.read_text().splitlines()
-    for name, count in counts.items():
+    for name, by_case in counts.items():
         (at,) = (n for n, line in enumerate(lines) if line.endswith(f"| `{name}` |"))
-        lines[at] = row(name, count)
+        lines[at] = row(name, sum(by_case.values()))
+        if PROMISES[name].by_case:
+            begin = lines.index(f"<!-- {name} by case -->") + 3
+            lines[begin : lines.index("", begin)] = case_rows(by_case)
     PAGE.write_text("\n".join(lines) + "\n")
 
 
