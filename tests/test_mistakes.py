@@ -92,6 +92,13 @@ def toml():
     return fit("fit.toml")
 
 
+def exchanged():
+    """Start from a model with an update whose columns, of names that say nothing, stand in another order."""
+    before = Dataset.of({"Kunde": [1, 2, 3], "Artikel": [7, 8, 7], "Note": [3.0, 4.0, 5.0]})
+    after = Dataset.of({"Artikel": [7, 8], "Kunde": [3, 1], "Note": [3.0, 4.0]})
+    FMF(rank=1, rounds=1).fit(after, start=FMF(rank=1, rounds=1).fit(before))
+
+
 MISTAKES = {
     "a CSV without a header": (without_header, "its first line looks like data, so it is read .* without a header"),
     "the users' table as --targets": (
@@ -140,6 +147,10 @@ MISTAKES = {
     "TOML errors of meaning and of form": (
         toml,
         r"3 errors:(.|\n)*'many' @ config.model.rank(.|\n)*'bpr'(.|\n)*'ndcg@10'",
+    ),
+    "an update with its sides exchanged": (
+        exchanged,
+        "column 'Artikel' was taken as the query, and is the target of .*: Dataset.of.*columns=start.columns",
     ),
     "loss='bpr'": (lambda: FMF(loss="bpr"), "no loss is called 'bpr'; there are"),
     "--loss bpr before anything is read": (lambda: fit("broken.csv", "--loss", "bpr"), "no loss is called 'bpr'"),

@@ -88,7 +88,7 @@ def command(pairs: str, start: str | None, resume: bool, report: str | None, as_
         destination(report)
     checkpoint = _checkpoint(config, resume=resume)
     with plain_warnings():
-        data = config.dataset()
+        data = config.dataset(None if earlier is None else earlier.columns)
     outcome, found = None, None
 
     def on_report(told: Report) -> None:

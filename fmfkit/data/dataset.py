@@ -17,9 +17,9 @@ from fmfkit.data.delimited import BadRows
 from fmfkit.data.pairs import all_rows, as_table
 from fmfkit.data.positives import Recognised
 from fmfkit.data.report import Report, report
-from fmfkit.data.roles import Duplicates, Once, by_place, find_roles, unused, usable, without_duplicates
+from fmfkit.data.roles import ROLES, Duplicates, Once, by_place, find_roles, unused, usable, without_duplicates
 from fmfkit.data.sides import Attributes, SideTable, describe_side
-from fmfkit.data.tables import Source, places, read_table, require
+from fmfkit.data.tables import Source, places, read_table
 from fmfkit.errors import DataError
 from fmfkit.notebooks import facts_table
 
@@ -69,6 +69,7 @@ class Dataset:
         rating: str | None = None,
         weight: str | None = None,
         time: str | None = None,
+        columns: Mapping[str, str | None] | None = None,
         queries: SideTable | Source | None = None,
         targets: SideTable | Source | None = None,
         history: bool = False,
@@ -87,6 +88,8 @@ class Dataset:
                 numbers. Without one, every pair counts as a positive, y = 1.
             weight: the column that says how much a pair counts.
             time: the column with the time of a pair, for ``split_by_time``.
+            columns: what columns are called that are not named: ``model.columns``, so that an update of a model is read
+                by the names of the table that the model was trained on, in whatever order its columns stand.
             queries: what describes the queries: a table of their attributes, or a ``SideTable`` that also says which
                 columns become which features.
             targets: what describes the targets.
@@ -100,8 +103,8 @@ class Dataset:
         table = as_table(pairs)
         frame = read_table(table, "pairs", bad_rows=bad_rows)
         named = {"query": query, "target": target, "rating": rating, "weight": weight, "time": time}
-        roles = find_roles(frame, named)
-        notes = (*by_place(roles, named), *unused(frame, roles))
+        roles = find_roles(frame, named, columns)
+        notes = (*(() if columns else by_place(roles, named)), *unused(frame, roles))
         frame = usable(frame, roles, bad_rows, functools.partial(places, table))
         sides: dict[str, Attributes] = {}
         keys = {role: str(roles[role]) for role in ("query", "target")}
@@ -132,13 +135,8 @@ class Dataset:
             ratings: whether it has ratings; of a table without, every pair is a positive.
         """
         frame = read_table(source, "pairs", bad_rows=None)
-        roles = {
-            role: column if role not in ("weight", "time") or column in frame.columns else None
-            for role, column in self.columns.items()
-            if ratings or role in ("query", "target")
-        }
-        require(frame, roles, "pairs")
-        roles = {"rating": None, "weight": None, "time": None, **roles}
+        wanted = {role: name for role, name in self.columns.items() if ratings or role in ("query", "target")}
+        roles = find_roles(frame, dict.fromkeys(ROLES), wanted)
         frame = usable(frame, roles, None, functools.partial(places, source))
         ids = {"query": self.queries.ids, "target": self.targets.ids}
         for role, what in (("query", "pairs, queries"), ("target", "pairs, targets")):

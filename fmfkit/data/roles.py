@@ -27,10 +27,26 @@ ROLES: dict[str, tuple[str, ...]] = {
 """Names by which columns are known if they are not named."""
 
 
-def find_roles(frame: pl.DataFrame, given: Mapping[str, str | None]) -> dict[str, str | None]:
-    """Return the column for each role: as named, else by a usual name, else by place."""
+def named_as(
+    before: Mapping[str, str | None], given: Mapping[str, str | None], frame: pl.DataFrame
+) -> dict[str, str | None]:
+    """Return the names of columns that are given, else as they were ``before``; weight and time may be left out."""
+    optional = {role for role in ("weight", "time") if before.get(role) not in frame.columns}
+    return {role: name or (None if role in optional else before.get(role)) for role, name in given.items()}
+
+
+def find_roles(
+    frame: pl.DataFrame, given: Mapping[str, str | None], before: Mapping[str, str | None] | None = None
+) -> dict[str, str | None]:
+    """Return the column for each role: as named, else by a usual name, else by place; ``before`` has all names of a
+    table that was read earlier, and nothing else is looked for then."""
+    if before:
+        roles = named_as(before, given, frame)
+        require(frame, roles, "pairs")
+        _check_different(roles)
+        return roles
     require(frame, given, "pairs")
-    roles: dict[str, str | None] = dict(given)
+    roles = dict(given)
     taken = {column for column in given.values() if column is not None}
     for role, usual in ROLES.items():
         if roles[role] is None:
