@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from fmfkit.data import sampling, splits
 from fmfkit.data.delimited import BadRows
+from fmfkit.data.encoder import Encoder
 from fmfkit.data.pairs import all_rows, as_table
 from fmfkit.data.positives import Recognised
 from fmfkit.data.report import Report, report
@@ -180,13 +181,16 @@ class Dataset:
         """The places of the pairs by query, then by target: the order in which ``Observations`` have them."""
         return np.lexsort((self.target, self.query))
 
-    def report(self, test: Dataset | None = None, recognised: Recognised | None = None) -> Report:
+    def report(
+        self, test: Dataset | None = None, recognised: Recognised | None = None, *, start: Encoder | None = None
+    ) -> Report:
         """Return what the data holds, block by block, and warnings of usual mistakes; print it.
 
         ``test`` is the part that the model will be tested on: the report says whether training knows its pairs.
-        ``recognised`` is whether the data is taken as positives only; by default its values decide.
+        ``recognised`` is whether the data is taken as positives only; by default its values decide. ``start`` is the
+        encoder of a model that the data is an update of, ``model.encoder``, whose blocks are then the data's.
         """
-        return report(self, test, recognised)
+        return report(self, test, recognised, start)
 
     def only(self, which: NDArray[Any]) -> Dataset:
         """Return the data set with some of its pairs.

@@ -85,10 +85,13 @@ class Report:
         return columns_table(first, names, rows) + "".join(f"<p>{html.escape(line)}</p>" for line in said)
 
 
-def report(data: Dataset, test: Dataset | None = None, recognised: Recognised | None = None) -> Report:
-    """Look at a data set, and at the part that it will be tested on."""
+def report(
+    data: Dataset, test: Dataset | None = None, recognised: Recognised | None = None, start: Encoder | None = None
+) -> Report:
+    """Look at a data set, and at the part that it will be tested on; ``start`` is of a model that it goes on from."""
     known = recognise(data) if recognised is None else recognised
-    encoder = Encoder.learn(data)
+    data = data if start is None else start.continued(data)
+    encoder = Encoder.learn(data) if start is None else _of_update(start, data)
     sides = encoder.features(data)
     blocks: list[BlockReport] = []
     notes = [*([] if known.note is None else [known.note]), *data.notes]
@@ -122,6 +125,16 @@ def report(data: Dataset, test: Dataset | None = None, recognised: Recognised | 
         notes=tuple(notes),
         warnings=tuple(warnings),
     )
+
+
+def _of_update(start: Encoder, data: Dataset) -> Encoder:
+    """Return the encoder of a model with further data, with those blocks that the data says something of."""
+    now = start.extended(data)
+    sides = []
+    for encoder, side in ((now.queries, data.queries), (now.targets, data.targets)):
+        said = {block.title for block in side.blocks}
+        sides.append(attrs.evolve(encoder, blocks=tuple(one for one in encoder.blocks if one.block.title in said)))
+    return Encoder(*sides, now.history)
 
 
 def _block(side: str, name: str, kind: str, matrix: sp.csr_array) -> BlockReport:

@@ -24,6 +24,8 @@ PLURAL = {"query": "queries", "target": "targets"}
 INDICATOR = "indicator"
 HISTORY = "history"
 """The names of the feature blocks that no column makes."""
+IS_LABEL = "it is the label"
+"""Why a column of labels becomes no feature."""
 
 
 @attrs.frozen
@@ -61,6 +63,8 @@ class Attributes:
     """The column that people read: a title, a name."""
     left_out: Mapping[str, str] = attrs.field(factory=dict)
     """Columns that became no features, and why, where that was guessed."""
+    guessed: frozenset[str] = frozenset()
+    """What of it nobody gave, but the table looked like: "blocks", "label"."""
 
     @functools.cached_property
     def instances(self) -> Instances:
@@ -114,7 +118,9 @@ def describe_side(
     if table is None and any(block.columns for block in blocks):
         raise DataError(f"{what}: there is no table of {what} to take the blocks' columns from")
     _check_blocks(what, aligned, blocks, given.indicator)
-    return Attributes(ids, aligned, blocks, given.indicator, label, left_out), pair_rows
+    guessed = {"blocks": given.blocks == "guess", "label": given.label is None}
+    asked = frozenset(name for name, without in guessed.items() if without)
+    return Attributes(ids, aligned, blocks, given.indicator, label, left_out, asked), pair_rows
 
 
 def _key(role: str, table: pl.DataFrame, pairs: Mapping[str, str]) -> str:
@@ -160,7 +166,7 @@ def _blocks(given: SideTable, table: pl.DataFrame, known: list[str]) -> tuple[tu
     if given.blocks != "guess":
         return tuple(given.blocks), {}
     guessed, left_out = guess(table, known)
-    return tuple(guessed), left_out | dict.fromkeys(known[1:], "it is the label")
+    return tuple(guessed), left_out | dict.fromkeys(known[1:], IS_LABEL)
 
 
 def _aligned(table: pl.DataFrame | None, key: str, ids: Ids, rows: NDArray[np.int32], what: str) -> pl.DataFrame:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import operator
 import re
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -101,12 +102,28 @@ def _merged(now: pl.DataFrame, before: pl.DataFrame, rows: int) -> pl.DataFrame:
     missing = rows - before.height
     columns = []
     for name in dict.fromkeys([*now.columns, *before.columns]):
-        if name in before.columns and (name not in now.columns or now[name].dtype == before[name].dtype):
-            old = before[name].extend_constant(None, missing)
-            columns.append(old if name not in now.columns else now[name].zip_with(now[name].is_not_null(), old))
-        else:
+        if name not in before.columns:
             columns.append(now[name])
+            continue
+        old = before[name].extend_constant(None, missing)
+        said = _like(now[name], old.dtype) if name in now.columns else None
+        columns.append(old if said is None else said.zip_with(said.is_not_null(), old))
     return pl.DataFrame(columns)
+
+
+def _like(column: pl.Series, dtype: Any) -> pl.Series:
+    """Return a column in the kind that it has in the model; what cannot be of it is missing, and it is said."""
+    try:
+        made = column.cast(dtype, strict=False)
+    except pl.exceptions.PolarsError:
+        made = pl.Series(column.name, [None] * len(column), dtype=dtype)
+    if lost := column.filter(column.is_not_null() & made.is_null()).to_list():
+        text = (
+            f"targets: {len(lost):,} values of {column.name!r}, such as {lost[0]!r}, are no {dtype}, as in the model "
+            "to start from: answers cannot be filtered by them"
+        )
+        warnings.warn(text, UserWarning, stacklevel=2)
+    return made
 
 
 def matching(frame: pl.DataFrame, where: Where) -> NDArray[np.bool_]:
