@@ -7,6 +7,7 @@ import gzip
 import io
 import re
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -24,6 +25,12 @@ HEAD = 1 << 18
 """Bytes by which a file's form is recognised."""
 CONSISTENT = 0.6
 """The share of lines that must have as many fields as the first for a separator to be one."""
+NEARLY_ALL = 0.9
+"""The share of lines that must have as many fields for shorter ones above them to be no part of the table."""
+ABOVE = 20
+"""At most so many lines above the header are passed over."""
+SEP = re.compile(r'"?sep=(.)"?\r?\n', re.IGNORECASE)
+"""The line by which Excel says what separates fields."""
 LISTED = 10
 """Bad rows that an error lists."""
 NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?")
@@ -45,6 +52,14 @@ class Form:
     decimal_comma: bool = False
     codes: Mapping[str, str] = attrs.field(factory=dict)
     """The columns of digits of one length, and one of each that begins with 0: as numbers they lose it."""
+    first_line: int = 1
+    """The line at which the table begins: what stands above it is no part of it."""
+    above: tuple[str, ...] = ()
+    """The lines above it that are not empty, but for one that says what separates fields."""
+
+
+Record = tuple[int, list[str]]
+"""A row of a file, and the line at which it begins."""
 
 
 @attrs.frozen(eq=False)
@@ -65,6 +80,14 @@ def read_delimited(source: Path | bytes, name: str, separator: str, bad_rows: Ba
     if head.startswith(ZSTD):
         return pl.read_csv(source, separator=separator, infer_schema_length=10_000)
     form = recognise(_decoded_head(head), separator)
+    if form.above:
+        told = ", ".join(f"{line[:40]!r}" for line in form.above)
+        warnings.warn(
+            f"{name}: the table is taken to begin at line {form.first_line}; what stands above has fewer fields than "
+            f"its rows, and is left out: {told}",
+            UserWarning,
+            stacklevel=2,
+        )
     if not form.header:
         warnings.warn(
             f"{name}: its first line looks like data, so it is read as a table without a header, and its columns are "
@@ -90,15 +113,15 @@ def read_rows(source: Path | bytes, name: str, separator: str, bad_rows: BadRows
     """Return the same table, read row by row, and the line of each row."""
     text = _decoded(_content(source), name)
     form = recognise(text[:HEAD], separator)
-    records = list(_records(text, form.separator, name))
+    records = list(_records(text, form, name))
     if not records:
         raise DataError(f"{name}: the file has no rows")
-    first = records[0][1]
+    line, first = records[0]
     width = len(first)
     rows = records[1:] if form.header else records
     bad = {line: len(fields) for line, fields in rows if len(fields) != width}
     if bad:
-        _refuse_or_say(name, width, bad, len(rows), bad_rows)
+        _refuse_or_say(name, line, width, bad, len(rows), bad_rows)
         rows = [(line, fields) for line, fields in rows if line not in bad]
     if not rows:
         raise DataError(f"{name}: the file has no rows")
@@ -110,16 +133,23 @@ def read_rows(source: Path | bytes, name: str, separator: str, bad_rows: BadRows
 
 def recognise(head: str, separator: str) -> Form:
     """Return the form of a table from how it begins."""
-    counted = {mark: _sample(head, mark) for mark in SEPARATORS}
-    widths = {mark: _width(rows) for mark, rows in counted.items()}
-    chosen = max(SEPARATORS, key=lambda mark: (widths[mark], mark == separator))
-    if widths[chosen] < 2:
+    said = SEP.match(head)
+    given = (said.group(1),) if said else SEPARATORS
+    head = head[said.end() :] if said else head
+    counted = {mark: _sample(head, mark) for mark in given}
+    tables = {mark: _below(rows) for mark, rows in counted.items()}
+    widths = {mark: _width(rows) for mark, rows in tables.items()}
+    chosen = max(given, key=lambda mark: (widths[mark], len(tables[mark]) - len(counted[mark]), mark == separator))
+    if widths[chosen] < 2 and not said:
         chosen = separator
-    rows = counted[chosen]
+    rows = [row for _, row in tables[chosen]]
+    above = counted[chosen][: len(counted[chosen]) - len(rows)]
+    first = tables[chosen][0][0] if rows else 1
     cells = [cell.strip() for row in rows[1:] for cell in row]
     comma = chosen != "," and any(map(COMMA.fullmatch, cells)) and not any(map(POINT.fullmatch, cells))
     header = _has_header(rows)
-    return Form(chosen, header, comma, _codes(rows, header))
+    lines = tuple(chosen.join(row).strip() for _, row in above)
+    return Form(chosen, header, comma, _codes(rows, header), first + (said is not None), lines)
 
 
 def listed(what: str, places: Sequence[object]) -> str:
@@ -128,21 +158,39 @@ def listed(what: str, places: Sequence[object]) -> str:
     return f"{what}{'s' if len(places) > 1 else ''} {', '.join(map(str, places[:LISTED]))}{more}"
 
 
-def _sample(head: str, separator: str) -> list[list[str]]:
+def _sample(head: str, separator: str) -> list[Record]:
     """Return the first rows; the last is left out, because the sample may end within it."""
     try:
-        rows = [row for row in csv.reader(io.StringIO(head), delimiter=separator) if row]
+        rows = list(_numbered(head, separator))
     except csv.Error:
         return []
     return rows[:-1] if len(head) >= HEAD - 4 and len(rows) > 1 else rows
 
 
-def _width(rows: list[list[str]]) -> int:
+def _below(rows: list[Record]) -> list[Record]:
+    """Return the rows without what people write above a table: lines that have at most half the fields of nearly all
+    others, such as a title. A header that lacks a single name is none of them."""
+    usual = Counter(len(row) for _, row in rows).most_common(1)[0][0] if rows else 1
+    above = 0
+    while above < min(len(rows), ABOVE) and _filled(rows[above][1]) <= max(usual // 2, 1) < usual:
+        above += 1
+    below = rows[above:]
+    agreeing = sum(len(row) == usual for _, row in below)
+    return below if len(below) > 1 and agreeing >= NEARLY_ALL * len(below) else rows
+
+
+def _filled(row: list[str]) -> int:
+    """Return how many fields a row has up to its last that is not empty."""
+    return max((n for n, cell in enumerate(row, 1) if cell.strip()), default=0)
+
+
+def _width(rows: list[Record]) -> int:
     """Return how many fields the rows have, 1 if they do not agree."""
     if not rows:
         return 1
-    agreeing = sum(len(row) == len(rows[0]) for row in rows)
-    return len(rows[0]) if agreeing >= CONSISTENT * len(rows) else 1
+    first = len(rows[0][1])
+    agreeing = sum(len(row) == first for _, row in rows)
+    return first if agreeing >= CONSISTENT * len(rows) else 1
 
 
 def _has_header(rows: list[list[str]]) -> bool:
@@ -186,6 +234,7 @@ def _quick(source: Path | bytes, form: Form) -> pl.DataFrame | None:
             source,
             separator=form.separator,
             has_header=form.header,
+            skip_rows=form.first_line - 1,
             decimal_comma=form.decimal_comma,
             infer_schema_length=10_000,
         )
@@ -203,7 +252,7 @@ def _is_doubtful(frame: pl.DataFrame) -> bool:
 def _is_ragged(frame: pl.DataFrame, source: Path | bytes, name: str, form: Form) -> bool:
     """Return whether rows were filled up: short ones, and empty lines."""
     rows = 0
-    for _, fields in _records(_decoded(_content(source), name), form.separator, name):
+    for _, fields in _records(_decoded(_content(source), name), form, name):
         rows += 1
         if len(fields) != frame.width:
             return True
@@ -251,8 +300,8 @@ def _decoded(content: bytes, name: str) -> str:
         return content.decode("latin-1")
 
 
-def _records(text: str, separator: str, name: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows that are not empty, each with the line at which it begins."""
+def _numbered(text: str, separator: str) -> Iterator[Record]:
+    """Yield the rows that are not empty."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
     line = 1
     try:
@@ -261,11 +310,28 @@ def _records(text: str, separator: str, name: str) -> Iterator[tuple[int, list[s
                 yield line, fields
             line = reader.line_num + 1
     except csv.Error as error:
-        raise DataError(f"{name}: line {line} could not be read ({error}); is a quote never closed?") from None
+        raise csv.Error(f"line {line} could not be read ({error})") from None
 
 
-def _refuse_or_say(name: str, width: int, bad: dict[int, int], rows: int, bad_rows: BadRows | None) -> None:
-    """Refuse rows with a wrong number of fields, or say that they are left out."""
+def _records(text: str, form: Form, name: str) -> Iterator[Record]:
+    """Yield the rows of the table that are not empty."""
+    try:
+        for line, fields in _numbered(text, form.separator):
+            if line >= form.first_line:
+                yield line, fields
+    except csv.Error as error:
+        raise DataError(f"{name}: {error}; is a quote never closed?") from None
+
+
+def _refuse_or_say(name: str, line: int, width: int, bad: dict[int, int], rows: int, bad_rows: BadRows | None) -> None:
+    """Refuse rows with a wrong number of fields, or say that they are left out; a first line that most do not agree
+    with is refused: it is probably no header."""
+    usual, often = Counter(bad.values()).most_common(1)[0]
+    if 2 * often > rows:
+        raise DataError(
+            f"{name}: line {line}, the first, has {width} fields, but {often:,} of the {rows:,} rows below it have "
+            f"{usual}; delete the lines above the header, or give the header a name for each column"
+        )
     told = listed("line", [f"{line} ({count} fields)" for line, count in bad.items()])
     text = f"{name}: {len(bad):,} of {rows:,} rows do not have {width} fields as the first line does: {told}"
     leave_out(text, bad_rows)

@@ -15,6 +15,7 @@ from fmfkit.data.blocks import Numeric, Precomputed
 from fmfkit.data.blocks.guess import HARDLY
 from fmfkit.data.encoder import Encoder, SideEncoder
 from fmfkit.data.positives import Recognised, recognise
+from fmfkit.data.sides import Attributes
 from fmfkit.notebooks import columns_table
 
 if TYPE_CHECKING:
@@ -130,11 +131,12 @@ def report(
 def _of_update(start: Encoder, data: Dataset) -> Encoder:
     """Return the encoder of a model with further data, with those blocks that the data says something of."""
     now = start.extended(data)
-    sides = []
-    for encoder, side in ((now.queries, data.queries), (now.targets, data.targets)):
+
+    def told(encoder: SideEncoder, side: Attributes) -> SideEncoder:
         said = {block.title for block in side.blocks}
-        sides.append(attrs.evolve(encoder, blocks=tuple(one for one in encoder.blocks if one.block.title in said)))
-    return Encoder(*sides, now.history)
+        return attrs.evolve(encoder, blocks=tuple(one for one in encoder.blocks if one.block.title in said))
+
+    return Encoder(told(now.queries, data.queries), told(now.targets, data.targets), now.history)
 
 
 def _block(side: str, name: str, kind: str, matrix: sp.csr_array) -> BlockReport:

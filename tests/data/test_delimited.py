@@ -76,6 +76,8 @@ def test_separators_within_text_do_not_count():
     assert recognise("book,genres\n1,a|b\n2,c|d\n3,a|d\n", ",").separator == ","
     assert recognise("id;title\n1;a, b\n2;c, d\n", ",").separator == ";"
     assert recognise("word\nsea\nland\n", "\t").separator == "\t"
+    assert recognise("id;author\n1;King, Stephen\n2;Gaunt, J.\n", ",").separator == ";"
+    assert recognise("Report\nid;mark\n1;2,5\n2;3,5\n3;4,5\n", ",").first_line == 2
 
 
 def test_commas_are_decimal_only_where_no_point_is():
@@ -174,3 +176,46 @@ def test_columns_called_alike_get_numbers(tmp_path):
     assert quick.columns == slow.columns
     assert len(set(quick.columns)) == 3
     assert quick.columns[:2] == ["user", "item"]
+
+
+ABOVE = {
+    "a title": ("Bericht: Noten, erstellt am 3.1.2017\n\n", 3),
+    "a title in as many fields": ("Bericht;;\n", 2),
+    "two lines": ("Bericht\nStand: heute\n", 3),
+}
+
+
+@pytest.mark.parametrize("ending", ["", "José;7;2,5\n"])
+@pytest.mark.parametrize("above", ABOVE)
+def test_lines_above_the_header_are_passed_over_and_it_is_said(tmp_path, above, ending):
+    text, line = ABOVE[above]
+    rows = "".join(f"{n};{n % 7};{n % 5},5\n" for n in range(50)) + ending
+    path = write(tmp_path / "a.csv", text + "Kunde;Artikel;Note\n" + rows, "latin-1")
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        frame = read_table(path)
+    assert frame.columns == ["Kunde", "Artikel", "Note"]
+    assert frame["Note"][:3].to_list() == [0.5, 1.5, 2.5]
+    assert any(f"the table is taken to begin at line {line}; what stands above" in str(one.message) for one in said)
+
+
+@pytest.mark.parametrize("said", ["sep=;", "SEP=;\r", '"sep=;"'])
+def test_a_line_by_which_excel_says_what_separates_fields_is_taken_at_its_word(tmp_path, said):
+    path = write(tmp_path / "a.csv", f"{said}\nKunde;Note\n1;2,5\n2;3,5\n")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert read_table(path).to_dict(as_series=False) == {"Kunde": [1, 2], "Note": [2.5, 3.5]}
+
+
+def test_bad_rows_below_a_title_are_named_by_their_lines_in_the_file(tmp_path):
+    rows = "".join(f"{n};{n % 7};{n % 5},5\n" for n in range(50))
+    path = write(tmp_path / "a.csv", f"Bericht\n\nKunde;Artikel;Note\n{rows}7;x\n")
+    with pytest.warns(UserWarning, match="begin at line 3"), pytest.raises(DataError, match=r"line 54 \(2 fields\)"):
+        read_table(path)
+
+
+@pytest.mark.parametrize("bad_rows", ["error", "skip"])
+def test_a_first_line_that_no_row_agrees_with_is_named_as_the_odd_one(tmp_path, bad_rows):
+    path = write(tmp_path / "a.csv", "user,item\n" + "".join(f"{n},{n % 7},{n % 5}\n" for n in range(50)))
+    with pytest.raises(DataError, match=r"line 1, the first, has 2 fields, but 50 of the 50 rows below it have 3"):
+        read_table(path, bad_rows=bad_rows)
