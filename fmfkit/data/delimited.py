@@ -15,6 +15,7 @@ from typing import Any, Literal, get_args
 import attrs
 import polars as pl
 
+from fmfkit.data.cells import as_numbers, say_missing, says_missing
 from fmfkit.errors import DataError
 
 BadRows = Literal["error", "skip"]
@@ -104,9 +105,22 @@ def read_delimited(source: Path | bytes, name: str, separator: str, bad_rows: Ba
             stacklevel=2,
         )
     frame = None if head[:2] in UTF16 else _quick(source, form)
-    if frame is not None and not (_is_doubtful(frame) and _is_ragged(frame, source, name, form)):
-        return frame
-    return read_rows(source, name, separator, bad_rows).frame
+    if frame is None or (_is_doubtful(frame) and _is_ragged(frame, source, name, form)):
+        frame = read_rows(source, name, separator, bad_rows).frame
+    return _with_numbers(frame, name, form)
+
+
+def _with_numbers(frame: pl.DataFrame, name: str, form: Form) -> pl.DataFrame:
+    """Return a table whose columns of text are numbers, if nothing but missing values speaks against it."""
+    made, missing = [], {}
+    for column in frame.get_columns():
+        numbers = as_numbers(column, comma=form.separator != ",") if column.dtype == pl.String else None
+        if numbers is not None:
+            made.append(numbers)
+            words = column.filter(says_missing(column))
+            missing |= {column.name: words} if len(words) else {}
+    say_missing(name, missing)
+    return frame.with_columns(made)
 
 
 def read_rows(source: Path | bytes, name: str, separator: str, bad_rows: BadRows | None) -> Text:

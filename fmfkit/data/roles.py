@@ -8,6 +8,7 @@ from typing import Literal, get_args
 import attrs
 import polars as pl
 
+from fmfkit.data.cells import numbers
 from fmfkit.data.delimited import BadRows, leave_out
 from fmfkit.data.ids import Ids
 from fmfkit.data.positives import all_positive
@@ -62,9 +63,9 @@ def find_roles(
             taken.add(free[0])
     if roles["rating"] is None:
         free = [column for column in frame.columns if column not in taken]
-        numbers = [column for column in free if frame[column].dtype.is_numeric()]
-        numbers += [column for column in free if _written_numbers(frame[column]) is not None]
-        roles["rating"] = numbers[0] if numbers else None
+        fit = [column for column in free if frame[column].dtype.is_numeric()]
+        fit += [column for column in free if _written_numbers(frame[column]) is not None]
+        roles["rating"] = fit[0] if fit else None
     _check_different(roles)
     return roles
 
@@ -143,11 +144,8 @@ def _written_numbers(series: pl.Series) -> pl.Series | None:
     comma, where none has a point."""
     if series.dtype != pl.String:
         return None
-    text = series.str.strip_chars()
-    if not text.str.contains(r"^[+-]?\d*\.\d").any():
-        text = text.str.replace(",", ".", literal=True)
-    numbers = text.cast(pl.Float64, strict=False)
-    return numbers if numbers.count() > series.count() / 2 else None
+    found = numbers(series, comma=True).cast(pl.Float64)
+    return found if found.count() > series.count() / 2 else None
 
 
 Duplicates = Literal["auto", "error", "last", "mean", "count"]

@@ -14,10 +14,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from fmfkit.data.blocks import Block, Instances, Learnt, guess
+from fmfkit.data.cells import attributes
 from fmfkit.data.delimited import BadRows
 from fmfkit.data.ids import Ids, normal
 from fmfkit.data.roles import ROLES
-from fmfkit.data.tables import Source, as_words, attribute, read_table, require
+from fmfkit.data.tables import Source, as_words, attribute, places, read_table, require
 from fmfkit.errors import DataError
 
 PLURAL = {"query": "queries", "target": "targets"}
@@ -103,17 +104,18 @@ def describe_side(
     if given.table is None:
         if given.label is not None:
             raise DataError(f"{what}: there is no table of {what} to take the label {given.label!r} from")
-        table, key, keys = None, "id", pair_ids[:0]
+        table, key, keys, label = None, "id", pair_ids[:0], None
     else:
         table = read_table(given.table, what, bad_rows=bad_rows)
         key = given.id or _key(role, table, pairs)
         require(table, {"id": key, "label": given.label}, what)
         keys = normal(table[key], f"{what}, {key!r}")
+        label = given.label or _usual_label(role, [column for column in table.columns if column != key])
+        table = attributes(table, (key, label), what, functools.partial(places, given.table))
     ids, (pair_rows, table_rows) = Ids.numbered(pair_ids, keys, what=f"{what}, {key!r}")
     if table is not None and given.id is None and key != column.name and key.lower() != "id":
         _say_joined(what, key, column.name, len(np.unique(pair_rows)), pair_rows, table_rows)
     aligned = _aligned(table, key, ids, table_rows, what)
-    label = given.label or _usual_label(role, aligned)
     blocks, left_out = _blocks(given, aligned, [key, *([label] if label else [])])
     if table is None and any(block.columns for block in blocks):
         raise DataError(f"{what}: there is no table of {what} to take the blocks' columns from")
@@ -181,8 +183,8 @@ def _aligned(table: pl.DataFrame | None, key: str, ids: Ids, rows: NDArray[np.in
     return aligned.with_columns(table.drop(key).select(pl.all().gather(pl.Series(place).replace(-1, None))))
 
 
-def _usual_label(role: str, table: pl.DataFrame) -> str | None:
-    names = {c.lower(): c for c in table.columns[1:]}
+def _usual_label(role: str, columns: Sequence[str]) -> str | None:
+    names = {column.lower(): column for column in columns}
     return next((names[usual] for usual in ("title", "name", f"{role}_name") if usual in names), None)
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from fmfkit.arguments import suggestion
 from fmfkit.data import text
 from fmfkit.data.blocks import Tags
+from fmfkit.data.cells import numbers
 from fmfkit.data.ids import DAYS
 from fmfkit.data.sides import Attributes
 from fmfkit.data.tables import attribute
@@ -179,9 +180,23 @@ def _compared(column: pl.Series, comparison: str, value: str) -> NDArray[np.bool
         return equal if comparison == "=" else ~equal
     if column.dtype == pl.List:
         raise DataError(f"where: {column.name!r} holds lists, which have no order; use = or !=")
+    if column.dtype == pl.String:
+        _refuse_numbers_as_text(column, value)
     known = column.is_not_null().to_numpy()
     found = COMPARISONS[comparison](column, pl.Series([parsed], dtype=column.dtype)).fill_null(False).to_numpy()
     return np.asarray(known & found)
+
+
+def _refuse_numbers_as_text(column: pl.Series, value: str) -> None:
+    """Refuse to compare text with a number, where most of it are numbers: as text 10 is less than 9."""
+    written = pl.Series([value], dtype=pl.String)
+    odd = column.filter(column.is_not_null() & numbers(column, comma=True).is_null())
+    if numbers(written, comma=True).count() and 2 * len(odd) < column.count():
+        because = f", because of values such as {odd[0]!r}" if len(odd) else ""
+        raise DataError(
+            f"where: {column.name!r} is text{because}, and text is not compared as numbers are; make it a column of "
+            "numbers, and train again"
+        )
 
 
 def _parsed(column: pl.Series, value: str) -> Any:

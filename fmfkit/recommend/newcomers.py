@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from fmfkit.data.blocks import Instances
+from fmfkit.data.cells import attributes
 from fmfkit.data.encoder import history_features
 from fmfkit.data.ids import Ids, as_text
 from fmfkit.data.roles import usable
@@ -136,6 +137,7 @@ def new_queries(
     side, frame, names, matrices = of.encoder.queries, None, None, {}
     if table is not None:
         frame = read_table(table, "queries")
+        frame = attributes(frame, frame.columns[:1], "queries", functools.partial(places, table))
         names = as_text(frame[frame.columns[0]])
         matrices = side.matrices(Instances(frame, names, extra or {}))
     elif pairs is None:

@@ -133,7 +133,7 @@ def test_pairs_without_a_header_keep_their_first_row(tmp_path):
 
 
 def test_bad_values_are_listed_by_the_lines_of_the_file(tmp_path):
-    path = write(tmp_path / "a.csv", 'user,item,rating\n1,"two\nlines",3\n2,b,n/a\n\n3,c,4\n,d,5\n')
+    path = write(tmp_path / "a.csv", 'user,item,rating\n1,"two\nlines",3\n2,b,bad\n\n3,c,4\n,d,5\n')
     with pytest.raises(DataError, match=r"1 of 4 values of 'user', the query, are missing: line 7; mend them"):
         Dataset.of(path)
     with pytest.warns(UserWarning, match="line") as told:
