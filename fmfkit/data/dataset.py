@@ -105,7 +105,7 @@ class Dataset:
         frame = read_table(table, "pairs", bad_rows=bad_rows)
         named = {"query": query, "target": target, "rating": rating, "weight": weight, "time": time}
         roles = find_roles(frame, named, columns)
-        notes = (*(() if columns else by_place(roles, named)), *unused(frame, roles))
+        notes = (*(() if columns else by_place(frame, roles, named)), *unused(frame, roles))
         frame = usable(frame, roles, bad_rows, functools.partial(places, table))
         sides: dict[str, Attributes] = {}
         keys = {role: str(roles[role]) for role in ("query", "target")}

@@ -112,7 +112,8 @@ def read_delimited(source: Path | bytes, name: str, separator: str, bad_rows: Ba
 
 def _with_numbers(frame: pl.DataFrame, name: str, form: Form) -> pl.DataFrame:
     """Return a table whose columns of text are numbers, if nothing but missing values speaks against it."""
-    made, missing = [], {}
+    made: list[pl.Series] = []
+    missing: dict[str, pl.Series] = {}
     for column in frame.get_columns():
         numbers = as_numbers(column, comma=form.separator != ",") if column.dtype == pl.String else None
         if numbers is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Literal, get_args
 
 import attrs
@@ -13,6 +14,7 @@ from fmfkit.data.delimited import BadRows, leave_out
 from fmfkit.data.ids import Ids
 from fmfkit.data.positives import all_positive
 from fmfkit.data.tables import require
+from fmfkit.data.times import are_times, as_times
 from fmfkit.errors import DataError
 
 ROLES: dict[str, tuple[str, ...]] = {
@@ -55,10 +57,12 @@ def find_roles(
             roles[role] = next((names[name] for name in usual if name in names), None)
         taken |= {column for column in (roles[role],) if column is not None}
     for role in ("query", "target"):
-        free = [column for column in frame.columns if column not in taken]
         if roles[role] is None:
+            free = [column for column in frame.columns if column not in taken and not are_times(frame[column])]
             if not free:
-                raise DataError(f"pairs: no column is left for the {role}; the columns are {frame.columns}")
+                times = [column for column in frame.columns if column not in taken]
+                but = f" but {times[0]!r}, which holds times: {role}= or --{role} names it" if times else ""
+                raise DataError(f"pairs: no column is left for the {role}{but}; the columns are {frame.columns}")
             roles[role] = free[0]
             taken.add(free[0])
     if roles["rating"] is None:
@@ -78,11 +82,15 @@ def _check_different(roles: Mapping[str, str | None]) -> None:
         raise DataError(f"pairs: column {twice[0]!r} is given for the {told}; each needs a column of its own")
 
 
-def by_place(roles: Mapping[str, str | None], given: Mapping[str, str | None]) -> list[str]:
+def by_place(frame: pl.DataFrame, roles: Mapping[str, str | None], given: Mapping[str, str | None]) -> list[str]:
     """Return what is said of columns that were found by place, because no name said what they are for."""
     found = {role: name for role, name in roles.items() if name is not None and given[role] is None}
     guessed = [f"{name!r} the {role}" for role, name in found.items() if name.lower() not in ROLES[role]]
-    return [f"columns of the pairs, by place: {', '.join(guessed)}"] if guessed else []
+    if not guessed:
+        return []
+    times = [repr(name) for name in frame.columns if name not in roles.values() and are_times(frame[name])]
+    over = f"; passed over {', '.join(times)}, which holds times: --time or time= names it" if times else ""
+    return [f"columns of the pairs, by place: {', '.join(guessed)}{over}"]
 
 
 def unused(frame: pl.DataFrame, roles: Mapping[str, str | None]) -> list[str]:
@@ -106,6 +114,9 @@ def usable(
     time = roles["time"]
     if time is not None and str(frame[time].dtype).endswith("128"):
         raise DataError(f"pairs: column {time!r}, the time, holds {frame[time].dtype}, expected at most 64 bits")
+    if time is not None and frame[time].dtype == pl.String:
+        with suppress(DataError):  # text that is no time is refused where times are asked for
+            frame = frame.with_columns(as_times(frame[time]))
     kept = pl.repeat(True, frame.height, eager=True)
     for role, column in roles.items():
         if column is None or role == "time":

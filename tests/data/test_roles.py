@@ -180,3 +180,17 @@ def test_data_without_a_good_row_and_unknown_ways_are_refused():
         build(pairs={"user": [1], "item": [1], "rating": [np.nan]}, bad_rows="skip")
     with pytest.raises(ValueError, match=r"bad_rows: expected one of \['error', 'skip'\], got 'drop'"):
         build(pairs=SPOILT, bad_rows="drop")
+
+
+@pytest.mark.parametrize(
+    "when", [["01.02.2014 09:35", "03.02.2014 10:00"], np.array(["2014-02-01", "2014-02-03"], "datetime64[D]")]
+)
+def test_columns_by_place_pass_over_times_and_it_is_said(when):
+    data = build(pairs={"Kunde": ["a", "b"], "Zeitpunkt": when, "Artikel": [7, 8]})
+    assert (data.columns["query"], data.columns["target"], data.columns["rating"]) == ("Kunde", "Artikel", None)
+    assert data.notes[0] == (
+        "columns of the pairs, by place: 'Kunde' the query, 'Artikel' the target; passed over 'Zeitpunkt', which holds "
+        "times: --time or time= names it"
+    )
+    with pytest.raises(DataError, match="no column is left for the target but 'Zeitpunkt', which holds times: target="):
+        build(pairs={"Kunde": ["a", "b"], "Zeitpunkt": when})
