@@ -128,7 +128,9 @@ def strengths(subject: Subject) -> Html | None:
     listed = sorted(found.items(), key=lambda item: -item[1])
     rows = [(name_of(name), share(value, listed[0][1]), number(value, 3)) for name, value in listed]
     lead = tag(
-        "p", "By how much scores deviate from one instance to another because of a block, as training learnt it."
+        "p",
+        "By how much scores deviate from one pair to another because of a block: the standard deviation, over random "
+        "pairs, of what its features add to the score.",
     )
     return tag("div", lead, table("Learnt strengths", ("block", "", "deviation"), rows))
 
