@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from fmfkit.cli.streams import echo, shown
+from fmfkit.data.delimited import BAD_ROWS
 from fmfkit.errors import PluginLoadError, WriteError
 from fmfkit.files import replacing
 
@@ -29,6 +30,14 @@ readable = click.Path(exists=True)
 
 loader_option = click.option(
     "--loader", help="What reads PAIRS, such as movielens for its folder: see `fmfkit plugins`; a table if left out."
+)
+
+bad_rows_option = click.option(
+    "--bad-rows",
+    default="error",
+    show_default=True,
+    type=click.Choice(BAD_ROWS),
+    help="What to do with rows that cannot be read: list them in an error, or leave them out, with a warning.",
 )
 
 metrics_option = click.option(

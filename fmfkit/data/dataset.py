@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -15,12 +14,13 @@ from numpy.typing import NDArray
 from fmfkit.data import sampling, splits
 from fmfkit.data.delimited import BadRows
 from fmfkit.data.encoder import Encoder
+from fmfkit.data.joins import Pairs
 from fmfkit.data.pairs import all_rows, as_table
 from fmfkit.data.positives import Recognised
 from fmfkit.data.report import Report, report
 from fmfkit.data.roles import ROLES, Duplicates, Once, by_place, find_roles, unused, usable, without_duplicates
 from fmfkit.data.sides import Attributes, SideTable, describe_side
-from fmfkit.data.tables import Source, places, read_table
+from fmfkit.data.tables import Source, read_table
 from fmfkit.errors import DataError
 from fmfkit.notebooks import facts_table
 
@@ -102,17 +102,18 @@ class Dataset:
                 another number of fields than the first: "error" lists them, "skip" leaves them out, with a warning.
         """
         table = as_table(pairs)
-        frame = read_table(table, "pairs", bad_rows=bad_rows)
+        read = frame = read_table(table, "pairs", bad_rows=bad_rows)
         named = {"query": query, "target": target, "rating": rating, "weight": weight, "time": time}
         roles = find_roles(frame, named, columns)
         notes = (*(() if columns else by_place(frame, roles, named)), *unused(frame, roles))
-        frame = usable(frame, roles, bad_rows, functools.partial(places, table))
+        frame = usable(frame, roles, bad_rows, table)
         sides: dict[str, Attributes] = {}
         keys = {role: str(roles[role]) for role in ("query", "target")}
+        given_pairs = Pairs(frame, keys, table, read)
         for axis, (role, given) in enumerate((("query", queries), ("target", targets))):
             name = keys[role]
             described = all_rows(SideTable.of(given), pairs, axis)
-            sides[role], rows = describe_side(role, frame[name], described, keys, bad_rows)
+            sides[role], rows = describe_side(role, described, given_pairs, bad_rows)
             frame = frame.with_columns(pl.Series(name, rows))
         once = without_duplicates(frame, roles, duplicates, {role: side.ids for role, side in sides.items()})
         return cls(
@@ -125,24 +126,37 @@ class Dataset:
             notes=notes,
         )
 
-    def with_pairs(self, source: Source, *, ratings: bool = True) -> Dataset:
+    def with_pairs(
+        self,
+        source: Source,
+        *,
+        ratings: bool = True,
+        unknown: Literal["error", "skip"] = "error",
+        bad_rows: BadRows = "error",
+    ) -> Dataset:
         """Return the same ids and tables with the pairs of another table, which has the same columns.
 
-        ``ratings`` says whether it has ratings. Ids that are not known are refused; of a pair that occurs twice the
-        last counts.
+        Of a pair that occurs twice the last counts, with a warning.
 
         Args:
             source: the table: a path, a frame, an Arrow table, or a mapping of columns.
             ratings: whether it has ratings; of a table without, every pair is a positive.
+            unknown: what becomes of pairs with ids that are not known: an "error", or they are left out ("skip").
+            bad_rows: as for ``Dataset.of``.
         """
-        frame = read_table(source, "pairs", bad_rows=None)
+        frame = read_table(source, "pairs", bad_rows=bad_rows)
         wanted = {role: name for role, name in self.columns.items() if ratings or role in ("query", "target")}
         roles = find_roles(frame, dict.fromkeys(ROLES), wanted)
-        frame = usable(frame, roles, None, functools.partial(places, source))
         ids = {"query": self.queries.ids, "target": self.targets.ids}
+        frame = usable(frame, roles, bad_rows, source, ids)
         for role, what in (("query", "pairs, queries"), ("target", "pairs, targets")):
             name = str(roles[role])
-            frame = frame.with_columns(pl.Series(name, ids[role].known_rows(frame[name], what)))
+            rows = ids[role].known_rows if unknown == "error" else ids[role].rows
+            frame = frame.with_columns(pl.Series(name, rows(frame[name], what)))
+        known = frame.filter(pl.all_horizontal(pl.col(str(roles["query"]), str(roles["target"])) >= 0))
+        if not known.height:
+            raise DataError(f"pairs: of {frame.height} pairs none has ids that are known")
+        frame = known
         once = without_duplicates(frame, roles, "last", ids)
         return attrs.evolve(self, **_columns(once), sampled=None, counted=0)
 

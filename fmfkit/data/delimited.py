@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import csv
 import gzip
-import io
-import re
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -16,51 +14,17 @@ import attrs
 import polars as pl
 
 from fmfkit.data.cells import as_numbers, say_missing, says_missing
+from fmfkit.data.forms import HEAD, Form, Record, numbered, recognise, without_names
 from fmfkit.errors import DataError
 
 BadRows = Literal["error", "skip"]
 """What becomes of rows that cannot be read: an error that lists them, or they are left out with a warning."""
 BAD_ROWS: tuple[BadRows, ...] = get_args(BadRows)
-SEPARATORS = ",;\t|"
-HEAD = 1 << 18
-"""Bytes by which a file's form is recognised."""
-CONSISTENT = 0.6
-"""The share of lines that must have as many fields as the first for a separator to be one."""
-NEARLY_ALL = 0.9
-"""The share of lines that must have as many fields for shorter ones above them to be no part of the table."""
-ABOVE = 20
-"""At most so many lines above the header are passed over."""
-SEP = re.compile(r'"?sep=(.)"?\r?\n', re.IGNORECASE)
-"""The line by which Excel says what separates fields."""
 LISTED = 10
 """Bad rows that an error lists."""
-NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?")
-DATE = re.compile(r"\d{4}-\d\d-\d\d([ T].*)?")
-DIGITS = re.compile(r"[0-9]+")
-COMMA = re.compile(r"[+-]?\d*,\d+")
-POINT = re.compile(r"[+-]?\d*\.\d+")
 GZIP = b"\x1f\x8b"
 UTF16 = (b"\xff\xfe", b"\xfe\xff")
 ZSTD = b"\x28\xb5\x2f\xfd"
-
-
-@attrs.frozen
-class Form:
-    """How a file writes a table."""
-
-    separator: str
-    header: bool = True
-    decimal_comma: bool = False
-    codes: Mapping[str, str] = attrs.field(factory=dict)
-    """The columns of digits of one length, and one of each that begins with 0: as numbers they lose it."""
-    first_line: int = 1
-    """The line at which the table begins: what stands above it is no part of it."""
-    above: tuple[str, ...] = ()
-    """The lines above it that are not empty, but for one that says what separates fields."""
-
-
-Record = tuple[int, list[str]]
-"""A row of a file, and the line at which it begins."""
 
 
 @attrs.frozen(eq=False)
@@ -96,18 +60,25 @@ def read_delimited(source: Path | bytes, name: str, separator: str, bad_rows: Ba
             UserWarning,
             stacklevel=2,
         )
-    if form.codes:
-        told = ", ".join(f"{column!r} (such as {code})" for column, code in form.codes.items())
+    frame = None if head[:2] in UTF16 else _quick(source, form)
+    if frame is None or (_is_doubtful(frame) and _is_ragged(frame, source, name, form)):
+        frame = read_rows(source, name, separator, bad_rows).frame
+    frame = _with_numbers(frame, name, form)
+    _say_codes(frame, name, form)
+    return frame
+
+
+def _say_codes(frame: pl.DataFrame, name: str, form: Form) -> None:
+    """Warn of codes that were read as numbers."""
+    lost = {column: code for column, code in form.codes.items() if frame[column].dtype.is_numeric()}
+    if lost:
+        told = ", ".join(f"{column!r} (such as {code})" for column, code in lost.items())
         warnings.warn(
             f"{name}: digits that begin with 0 are read as numbers, without their zeros: {told}; to keep them, give a "
             "frame with text instead of the file",
             UserWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
-    frame = None if head[:2] in UTF16 else _quick(source, form)
-    if frame is None or (_is_doubtful(frame) and _is_ragged(frame, source, name, form)):
-        frame = read_rows(source, name, separator, bad_rows).frame
-    return _with_numbers(frame, name, form)
 
 
 def _with_numbers(frame: pl.DataFrame, name: str, form: Form) -> pl.DataFrame:
@@ -140,106 +111,16 @@ def read_rows(source: Path | bytes, name: str, separator: str, bad_rows: BadRows
         rows = [(line, fields) for line, fields in rows if line not in bad]
     if not rows:
         raise DataError(f"{name}: the file has no rows")
-    names = _names(first) if form.header else _places(width)
+    names = _names(first) if form.header else without_names(width)
     columns = zip(*(fields for _, fields in rows), strict=True)
     made = {title: _typed(values, form) for title, values in zip(names, columns, strict=True)}
     return Text(pl.DataFrame(made), [line for line, _ in rows])
-
-
-def recognise(head: str, separator: str) -> Form:
-    """Return the form of a table from how it begins."""
-    said = SEP.match(head)
-    given = (said.group(1),) if said else SEPARATORS
-    head = head[said.end() :] if said else head
-    counted = {mark: _sample(head, mark) for mark in given}
-    tables = {mark: _below(rows) for mark, rows in counted.items()}
-    widths = {mark: _width(rows) for mark, rows in tables.items()}
-    chosen = max(given, key=lambda mark: (widths[mark], len(tables[mark]) - len(counted[mark]), mark == separator))
-    if widths[chosen] < 2 and not said:
-        chosen = separator
-    rows = [row for _, row in tables[chosen]]
-    above = counted[chosen][: len(counted[chosen]) - len(rows)]
-    first = tables[chosen][0][0] if rows else 1
-    cells = [cell.strip() for row in rows[1:] for cell in row]
-    comma = chosen != "," and any(map(COMMA.fullmatch, cells)) and not any(map(POINT.fullmatch, cells))
-    header = _has_header(rows)
-    lines = tuple(chosen.join(row).strip() for _, row in above)
-    return Form(chosen, header, comma, _codes(rows, header), first + (said is not None), lines)
 
 
 def listed(what: str, places: Sequence[object]) -> str:
     """Return the first of some lines or rows for a message."""
     more = f" and {len(places) - LISTED:,} more" if len(places) > LISTED else ""
     return f"{what}{'s' if len(places) > 1 else ''} {', '.join(map(str, places[:LISTED]))}{more}"
-
-
-def _sample(head: str, separator: str) -> list[Record]:
-    """Return the first rows; the last is left out, because the sample may end within it."""
-    try:
-        rows = list(_numbered(head, separator))
-    except csv.Error:
-        return []
-    return rows[:-1] if len(head) >= HEAD - 4 and len(rows) > 1 else rows
-
-
-def _below(rows: list[Record]) -> list[Record]:
-    """Return the rows without what people write above a table: lines that have at most half the fields of nearly all
-    others, such as a title. A header that lacks a single name is none of them."""
-    usual = Counter(len(row) for _, row in rows).most_common(1)[0][0] if rows else 1
-    above = 0
-    while above < min(len(rows), ABOVE) and _filled(rows[above][1]) <= max(usual // 2, 1) < usual:
-        above += 1
-    below = rows[above:]
-    agreeing = sum(len(row) == usual for _, row in below)
-    return below if len(below) > 1 and agreeing >= NEARLY_ALL * len(below) else rows
-
-
-def _filled(row: list[str]) -> int:
-    """Return how many fields a row has up to its last that is not empty."""
-    return max((n for n, cell in enumerate(row, 1) if cell.strip()), default=0)
-
-
-def _width(rows: list[Record]) -> int:
-    """Return how many fields the rows have, 1 if they do not agree."""
-    if not rows:
-        return 1
-    first = len(rows[0][1])
-    agreeing = sum(len(row) == first for _, row in rows)
-    return first if agreeing >= CONSISTENT * len(rows) else 1
-
-
-def _has_header(rows: list[list[str]]) -> bool:
-    """Return whether the first row names columns: its kinds are not those below, or its values do not recur there."""
-    if not rows or not rows[0][0].strip():  # pandas writes no name for its index
-        return True
-    alike = not rows[1:] and any(_kind(cell) != "text" for cell in rows[0])
-    for place, cell in enumerate(rows[0]):
-        below = {row[place].strip() for row in rows[1:] if len(row) > place} - {""}
-        kinds = {_kind(value) for value in below}
-        if len(kinds) == 1 and "text" not in kinds and cell.strip():
-            if _kind(cell.strip()) not in kinds:
-                return True
-            alike = True
-        alike |= cell.strip() in below
-    return not alike
-
-
-def _codes(rows: list[list[str]], header: bool) -> dict[str, str]:
-    """Return the columns that hold digits of one length, some of which begin with 0, and one of these."""
-    names = rows[0] if rows else []
-    found = {}
-    for place, name in enumerate(names if header else _places(len(names))):
-        cells = [cell for row in rows[header:] if len(row) > place and (cell := row[place].strip())]
-        zeros = [cell for cell in cells if cell[0] == "0"]
-        if zeros and len(zeros[0]) > 1 and len(set(map(len, cells))) == 1 and all(map(DIGITS.fullmatch, cells)):
-            found[name] = zeros[0]
-    return found
-
-
-def _kind(cell: str) -> str:
-    if NUMBER.fullmatch(cell):
-        return "number"
-    return "date" if DATE.fullmatch(cell) else "text"
 
 
 def _quick(source: Path | bytes, form: Form) -> pl.DataFrame | None:
@@ -255,7 +136,7 @@ def _quick(source: Path | bytes, form: Form) -> pl.DataFrame | None:
         )
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
         return None
-    names = _names(frame.columns) if form.header else _places(frame.width)
+    names = _names(frame.columns) if form.header else without_names(frame.width)
     return frame.rename(dict(zip(frame.columns, names, strict=True)))
 
 
@@ -315,23 +196,10 @@ def _decoded(content: bytes, name: str) -> str:
         return content.decode("latin-1")
 
 
-def _numbered(text: str, separator: str) -> Iterator[Record]:
-    """Yield the rows that are not empty."""
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
-    line = 1
-    try:
-        for fields in reader:
-            if fields:
-                yield line, fields
-            line = reader.line_num + 1
-    except csv.Error as error:
-        raise csv.Error(f"line {line} could not be read ({error})") from None
-
-
 def _records(text: str, form: Form, name: str) -> Iterator[Record]:
     """Yield the rows of the table that are not empty."""
     try:
-        for line, fields in _numbered(text, form.separator):
+        for line, fields in numbered(text, form.separator):
             if line >= form.first_line:
                 yield line, fields
     except csv.Error as error:
@@ -368,11 +236,6 @@ def _names(first: list[str]) -> list[str]:
         again = sum(other == title for other in map(str.strip, first[: len(names)]))
         names.append(f"{title}_duplicated_{again - 1}" if again else title)
     return names
-
-
-def _places(width: int) -> list[str]:
-    """Return the names of columns that have none."""
-    return [f"column_{n + 1}" for n in range(width)]
 
 
 def _typed(values: Sequence[str], form: Form) -> pl.Series:

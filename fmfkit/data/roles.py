@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Literal, get_args
 
@@ -10,10 +11,10 @@ import attrs
 import polars as pl
 
 from fmfkit.data.cells import numbers
-from fmfkit.data.delimited import BadRows, leave_out
-from fmfkit.data.ids import Ids
+from fmfkit.data.delimited import LISTED, BadRows, leave_out
+from fmfkit.data.ids import Ids, wants_numbers, whole_numbers
 from fmfkit.data.positives import all_positive
-from fmfkit.data.tables import require
+from fmfkit.data.tables import Source, is_text_file, places, require
 from fmfkit.data.times import are_times, as_times
 from fmfkit.errors import DataError
 
@@ -104,11 +105,13 @@ def usable(
     frame: pl.DataFrame,
     roles: Mapping[str, str | None],
     bad_rows: BadRows | None,
-    where: Callable[[Sequence[int]], str],
+    source: Source,
+    known: Mapping[str, Ids] | None = None,
 ) -> pl.DataFrame:
     """Return the columns that have a role, in rows that have ids, and finite numbers as rating and weight.
 
-    ``where`` says in a message where rows are.
+    ``source`` is what the table was read from, whose lines messages name; ``known`` are ids that those of the table are
+    looked up among: where they are numbers, text that is none is no id.
     """
     frame = frame.select(column for column in roles.values() if column is not None)
     time = roles["time"]
@@ -123,21 +126,47 @@ def usable(
             continue
         values = frame[column]
         if role in ("query", "target"):
+            values = whole_numbers(values) if known and wants_numbers(known[role].values, values) else values
             good, fault = values.is_not_null(), "are missing"
+            if values.dtype != frame[column].dtype:
+                fault = "are missing or no numbers, as the ids that are known are"
         else:
             values = _numbers(values, role)
             good, fault = values.is_finite().fill_null(False), "are missing or no finite numbers"
-            frame = frame.with_columns(values)
         if not good.all():
             rows = (~good).arg_true().to_list()
-            leave_out(
-                f"pairs: {len(rows):,} of {len(good):,} values of {column!r}, the {role}, {fault}: {where(rows)}",
-                bad_rows,
-            )
+            at = places(source, rows, [_written(value) for value in frame[column].gather(rows[:LISTED])])
+            told = f"{len(rows):,} of {len(good):,} values of {column!r}, the {role}, {fault}: {at}"
+            leave_out(f"pairs: {told}", bad_rows)
+        frame = frame.with_columns(values)
         kept &= good
     if not kept.any():
         raise DataError("pairs: no row is left")
-    return frame if kept.all() else frame.filter(kept)
+    return frame if kept.all() else _numbers_again(frame.filter(kept), roles, source)
+
+
+def _written(value: object) -> str | None:
+    """Return a value as a message quotes it; None for a missing one."""
+    return repr(value) if isinstance(value, str) else None
+
+
+def _numbers_again(frame: pl.DataFrame, roles: Mapping[str, str | None], source: Source) -> pl.DataFrame:
+    """Return a table whose ids are numbers if nothing but rows that were left out made them text, and say so.
+
+    Text in frames was meant as text; of files it is known that a column of numbers is read as such.
+    """
+    if not is_text_file(source):
+        return frame
+    for name in (str(roles["query"]), str(roles["target"])):
+        made = whole_numbers(frame[name]) if frame[name].dtype == pl.String else None
+        if made is None or made.null_count():
+            continue
+        zeros = frame[name].filter(frame[name].str.contains(r"^0\d"))
+        without = f", without the zeros that they begin with, such as {zeros[0]}" if len(zeros) else ""
+        text = f"pairs: without the rows left out, ids of {name!r} are numbers, and are read as such{without}"
+        warnings.warn(text, UserWarning, stacklevel=3)
+        frame = frame.with_columns(made)
+    return frame
 
 
 def _numbers(series: pl.Series, role: str) -> pl.Series:

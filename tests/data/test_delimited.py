@@ -6,7 +6,7 @@ import warnings
 import pytest
 
 from fmfkit.data import Dataset, read_table
-from fmfkit.data.delimited import recognise
+from fmfkit.data.forms import recognise
 from fmfkit.errors import DataError
 
 MESSY = """Kunde;Titel;Bewertung
@@ -138,7 +138,7 @@ def test_bad_values_are_listed_by_the_lines_of_the_file(tmp_path):
         Dataset.of(path)
     with pytest.warns(UserWarning, match="line") as told:
         data = Dataset.of(path, bad_rows="skip")
-    assert ["line 7;" in str(one.message) or "line 4;" in str(one.message) for one in told] == [True, True]
+    assert ["line 7;" in str(one.message) or "line 4 ('bad');" in str(one.message) for one in told] == [True, True]
     assert data.y.tolist() == [3, 4]
 
 
