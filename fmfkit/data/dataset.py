@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -123,7 +124,7 @@ class Dataset:
             columns=roles,
             history=history,
             counted=once.counted,
-            notes=notes,
+            notes=notes if once.note is None else (*notes, once.note),
         )
 
     def with_pairs(
@@ -158,6 +159,8 @@ class Dataset:
             raise DataError(f"pairs: of {frame.height} pairs none has ids that are known")
         frame = known
         once = without_duplicates(frame, roles, "last", ids)
+        if once.note is not None:
+            warnings.warn(f"pairs: {once.note}", UserWarning, stacklevel=2)
         return attrs.evolve(self, **_columns(once), sampled=None, counted=0)
 
     def __len__(self) -> int:

@@ -201,6 +201,8 @@ class Once:
     roles: Mapping[str, str | None]
     counted: int = 0
     """How many rows repeated a pair, and became weights."""
+    note: str | None = None
+    """What became of rows that repeat a pair, where they became no weights."""
 
 
 def without_duplicates(
@@ -227,9 +229,11 @@ def without_duplicates(
             "--duplicates"
         )
     if duplicates == "last":
-        return Once(frame.unique([query, target], keep="last", maintain_order=True), roles)
+        note = f"{twice:,} rows repeat a pair: of each pair the last row counts"
+        return Once(frame.unique([query, target], keep="last", maintain_order=True), roles, note=note)
     if duplicates == "mean":
-        return Once(_merged(frame, roles, pl.Expr.mean), roles)
+        note = f"{twice:,} rows repeat a pair: the mean of each pair's ratings counts"
+        return Once(_merged(frame, roles, pl.Expr.mean), roles, note=note)
     return _counted(frame, roles, twice)
 
 

@@ -47,8 +47,12 @@ def test_ratings_written_as_text_may_have_decimal_commas(written, y):
 
 def test_duplicates_are_settled_as_asked():
     twice = {"user": ["a", "a", "b"], "item": [1, 1, 1], "rating": [1.0, 3.0, 5.0]}
-    assert build(pairs=twice, duplicates="last").y.tolist() == [3, 5]
-    assert build(pairs=twice, duplicates="mean").y.tolist() == [2, 5]
+    last, mean = build(pairs=twice, duplicates="last"), build(pairs=twice, duplicates="mean")
+    assert (last.y.tolist(), mean.y.tolist()) == ([3, 5], [2, 5])
+    assert "1 rows repeat a pair: of each pair the last row counts" in str(last.report())
+    assert "1 rows repeat a pair: the mean of each pair's ratings counts" in str(mean.report())
+    with pytest.warns(UserWarning, match="pairs: 1 rows repeat a pair: of each pair the last row counts"):
+        assert len(last.with_pairs(twice)) == 2
     counted = build(pairs=twice, duplicates="count")
     assert counted.y.tolist() == [2, 5]
     assert counted.weight.tolist() == [2, 1]
@@ -160,9 +164,7 @@ SPOILT = {"user": [1, None, 3, 4, 5], "item": [1, 2, 3, 4, 5], "rating": ["1", "
 def test_bad_rows_are_listed_by_their_numbers():
     with pytest.raises(DataError, match="1 of 5 values of 'user', the query, are missing: row 1, counted from 0; mend"):
         build(pairs=SPOILT)
-    with pytest.raises(
-        DataError, match=r"1 of 5 values of 'rating', .* finite numbers: row 2 \('-'\), counted from 0"
-    ):
+    with pytest.raises(DataError, match=r"1 of 5 values of 'rating', .* finite numbers: row 2 \('-'\), counted from 0"):
         build(pairs=SPOILT | {"user": [1, 2, 3, 4, 5]})
 
 
