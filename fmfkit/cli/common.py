@@ -55,12 +55,13 @@ def pairs_of(path: str, loader: str | None) -> Any:
 
 
 def friendly(command: Command) -> Command:
-    """Turn errors that are the user's to mend into one line and exit code 1."""
+    """Turn errors that are the user's to mend into one line and exit code 1, and warnings into lines."""
 
     @functools.wraps(command)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         try:
-            return command(*args, **kwargs)
+            with _plain_warnings():
+                return command(*args, **kwargs)
         except BrokenPipeError:
             raise
         except (ValueError, LookupError, TypeError, ArithmeticError, MemoryError, OSError, PluginLoadError) as error:
@@ -70,7 +71,7 @@ def friendly(command: Command) -> Command:
 
 
 @contextmanager
-def plain_warnings() -> Iterator[None]:
+def _plain_warnings() -> Iterator[None]:
     """Show users' warnings as lines of text, each where it happens."""
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)

@@ -14,7 +14,6 @@ from fmfkit.cli.common import (
     loader_option,
     metrics_option,
     pairs_of,
-    plain_warnings,
     readable,
 )
 from fmfkit.cli.streams import echo
@@ -55,9 +54,8 @@ def command(
     chance.
     """
     one, other = Recommender.load(first), Recommender.load(second)
-    with plain_warnings():
-        data = one.pairs(pairs_of(pairs, loader), bad_rows=bad_rows)
-        found = compare_models(one, other, data, list(metrics) or None, level=level)
+    data = one.pairs(pairs_of(pairs, loader), bad_rows=bad_rows)
+    found = compare_models(one, other, data, list(metrics) or None, level=level)
     if as_json:
         click.echo(json.dumps({name: _as_json(paired) for name, paired in found.items()}))
         return

@@ -15,7 +15,6 @@ from fmfkit.cli.common import (
     metrics_line,
     metrics_option,
     pairs_of,
-    plain_warnings,
     readable,
 )
 from fmfkit.data.delimited import BadRows
@@ -56,9 +55,8 @@ def command(
 ) -> None:
     """Measure MODEL on PAIRS, a file like the one it was trained on."""
     trained = Recommender.load(model)
-    with plain_warnings():
-        data = trained.pairs(pairs_of(pairs, loader), unknown=unknown, bad_rows=bad_rows)
-        values = trained.evaluate(data, list(metrics) or None)
+    data = trained.pairs(pairs_of(pairs, loader), unknown=unknown, bad_rows=bad_rows)
+    values = trained.evaluate(data, list(metrics) or None)
     parts = by_strata(trained, data, list(values)) if strata else []
     if as_json:
         told = [

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from fmfkit.cli.answers import out_option, unknown_option, write
-from fmfkit.cli.common import bad_rows_option, existing, friendly, loader_option, pairs_of, plain_warnings, readable
+from fmfkit.cli.common import bad_rows_option, existing, friendly, loader_option, pairs_of, readable
 from fmfkit.data.delimited import BadRows
 from fmfkit.recommend.recommender import Recommender
 
@@ -38,6 +38,5 @@ def command(
 ) -> None:
     """Predict the pairs of PAIRS, a file with the columns of the queries' and targets' ids."""
     options: dict[str, Any] = {"interval": interval, "clip": clip, "unknown": unknown, "bad_rows": bad_rows}
-    with plain_warnings():
-        found = Recommender.load(model).predict_table(pairs_of(pairs, loader), **options)
+    found = Recommender.load(model).predict_table(pairs_of(pairs, loader), **options)
     write(found, out)

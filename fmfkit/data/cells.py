@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 
 import polars as pl
+
+from fmfkit.data.telling import tell
 
 MISSING = ("n/a", "na", "#n/a", "n.a.", "nan", "null", "-", "--", "?")
 """Words that say that a value is missing, in small letters."""
@@ -46,7 +47,7 @@ def say_missing(name: str, found: Mapping[str, pl.Series]) -> None:
         return
     words = list(dict.fromkeys(word for column in found.values() for word in column.unique(maintain_order=True)))
     told = ", ".join(f"{len(column):,} values of {title!r}" for title, column in found.items())
-    warnings.warn(f"{name}: {', '.join(map(repr, words))} taken as missing: {told}", UserWarning, stacklevel=3)
+    tell(f"{name}: {', '.join(map(repr, words))} taken as missing: {told}")
 
 
 def attributes(
@@ -77,11 +78,9 @@ def _say_text(column: pl.Series, name: str, where: Callable[[Sequence[int]], str
     count, known = int(odd.sum()), column.count()
     if count and known - count >= MOSTLY * known:
         rows = odd.arg_true().to_list()
-        warnings.warn(
+        tell(
             f"{name}: column {column.name!r} is text, because {count:,} of its values are no numbers, such as "
-            f"{column[rows[0]]!r}: {where(rows)}; mend them if it was to be numbers",
-            UserWarning,
-            stacklevel=3,
+            f"{column[rows[0]]!r}: {where(rows)}; mend them if it was to be numbers"
         )
 
 

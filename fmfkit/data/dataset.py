@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -22,6 +21,7 @@ from fmfkit.data.report import Report, report
 from fmfkit.data.roles import ROLES, Duplicates, Once, by_place, find_roles, unused, usable, without_duplicates
 from fmfkit.data.sides import Attributes, SideTable, describe_side
 from fmfkit.data.tables import Source, read_table
+from fmfkit.data.telling import noting, tell
 from fmfkit.errors import DataError
 from fmfkit.notebooks import facts_table
 
@@ -60,6 +60,8 @@ class Dataset:
     """How many rows of the table repeated a pair, and became weights."""
     notes: tuple[str, ...] = ()
     """What was made of the columns of the table of pairs."""
+    told: tuple[str, ...] = ()
+    """What was warned of while it was read, such as rows that were left out."""
 
     @classmethod
     def of(
@@ -102,30 +104,32 @@ class Dataset:
             bad_rows: pairs without an id, with a rating or weight that is no number, and rows of text files that have
                 another number of fields than the first: "error" lists them, "skip" leaves them out, with a warning.
         """
-        table = as_table(pairs)
-        read = frame = read_table(table, "pairs", bad_rows=bad_rows)
-        named = {"query": query, "target": target, "rating": rating, "weight": weight, "time": time}
-        roles = find_roles(frame, named, columns)
-        notes = (*(() if columns else by_place(frame, roles, named)), *unused(frame, roles))
-        frame = usable(frame, roles, bad_rows, table)
-        sides: dict[str, Attributes] = {}
-        keys = {role: str(roles[role]) for role in ("query", "target")}
-        given_pairs = Pairs(frame, keys, table, read)
-        for axis, (role, given) in enumerate((("query", queries), ("target", targets))):
-            name = keys[role]
-            described = all_rows(SideTable.of(given), pairs, axis)
-            sides[role], rows = describe_side(role, described, given_pairs, bad_rows)
-            frame = frame.with_columns(pl.Series(name, rows))
-        once = without_duplicates(frame, roles, duplicates, {role: side.ids for role, side in sides.items()})
-        return cls(
-            **_columns(once),
-            queries=sides["query"],
-            targets=sides["target"],
-            columns=roles,
-            history=history,
-            counted=once.counted,
-            notes=notes if once.note is None else (*notes, once.note),
-        )
+        with noting() as told:
+            table = as_table(pairs)
+            read = frame = read_table(table, "pairs", bad_rows=bad_rows)
+            named = {"query": query, "target": target, "rating": rating, "weight": weight, "time": time}
+            roles = find_roles(frame, named, columns)
+            notes = (*(() if columns else by_place(frame, roles, named)), *unused(frame, roles))
+            frame = usable(frame, roles, bad_rows, table)
+            sides: dict[str, Attributes] = {}
+            keys = {role: str(roles[role]) for role in ("query", "target")}
+            given_pairs = Pairs(frame, keys, table, read)
+            for axis, (role, given) in enumerate((("query", queries), ("target", targets))):
+                name = keys[role]
+                described = all_rows(SideTable.of(given), pairs, axis)
+                sides[role], rows = describe_side(role, described, given_pairs, bad_rows)
+                frame = frame.with_columns(pl.Series(name, rows))
+            once = without_duplicates(frame, roles, duplicates, {role: side.ids for role, side in sides.items()})
+            return cls(
+                **_columns(once),
+                queries=sides["query"],
+                targets=sides["target"],
+                columns=roles,
+                history=history,
+                counted=once.counted,
+                told=tuple(told),
+                notes=notes if once.note is None else (*notes, once.note),
+            )
 
     def with_pairs(
         self,
@@ -160,7 +164,7 @@ class Dataset:
         frame = known
         once = without_duplicates(frame, roles, "last", ids)
         if once.note is not None:
-            warnings.warn(f"pairs: {once.note}", UserWarning, stacklevel=2)
+            tell(f"pairs: {once.note}")
         return attrs.evolve(self, **_columns(once), sampled=None, counted=0)
 
     def __len__(self) -> int:

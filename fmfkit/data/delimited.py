@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import gzip
-import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -15,6 +14,7 @@ import polars as pl
 
 from fmfkit.data.cells import as_numbers, say_missing, says_missing
 from fmfkit.data.forms import HEAD, Form, Record, numbered, recognise, without_names
+from fmfkit.data.telling import tell
 from fmfkit.errors import DataError
 
 BadRows = Literal["error", "skip"]
@@ -47,18 +47,14 @@ def read_delimited(source: Path | bytes, name: str, separator: str, bad_rows: Ba
     form = recognise(_decoded_head(head), separator)
     if form.above:
         told = ", ".join(f"{line[:40]!r}" for line in form.above)
-        warnings.warn(
+        tell(
             f"{name}: the table is taken to begin at line {form.first_line}; what stands above has fewer fields than "
-            f"its rows, and is left out: {told}",
-            UserWarning,
-            stacklevel=2,
+            f"its rows, and is left out: {told}"
         )
     if not form.header:
-        warnings.warn(
+        tell(
             f"{name}: its first line looks like data, so it is read as a table without a header, and its columns are "
-            "called column_1, column_2, ...; if the line has names, give a frame instead of the file",
-            UserWarning,
-            stacklevel=2,
+            "called column_1, column_2, ...; if the line has names, give a frame instead of the file"
         )
     frame = None if head[:2] in UTF16 else _quick(source, form)
     if frame is None or (_is_doubtful(frame) and _is_ragged(frame, source, name, form)):
@@ -73,11 +69,9 @@ def _say_codes(frame: pl.DataFrame, name: str, form: Form) -> None:
     lost = {column: code for column, code in form.codes.items() if frame[column].dtype.is_numeric()}
     if lost:
         told = ", ".join(f"{column!r} (such as {code})" for column, code in lost.items())
-        warnings.warn(
+        tell(
             f"{name}: digits that begin with 0 are read as numbers, without their zeros: {told}; to keep them, give a "
-            "frame with text instead of the file",
-            UserWarning,
-            stacklevel=3,
+            "frame with text instead of the file"
         )
 
 
@@ -184,11 +178,9 @@ def _decoded(content: bytes, name: str) -> str:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-    warnings.warn(
+    tell(
         f"{name}: it is not UTF-8 (line {line}), so it is read as Windows-1252, which contains Latin 1; save it as "
-        "UTF-8 if letters are wrong",
-        UserWarning,
-        stacklevel=3,
+        "UTF-8 if letters are wrong"
     )
     try:
         return content.decode("cp1252")
@@ -226,7 +218,7 @@ def leave_out(text: str, bad_rows: BadRows | None) -> None:
         raise DataError(f"{text}; mend them")
     if bad_rows == "error":
         raise DataError(f"{text}; mend them, or leave them out: bad_rows='skip', or --bad-rows skip")
-    warnings.warn(f"{text}; they are left out", UserWarning, stacklevel=2)
+    tell(f"{text}; they are left out")
 
 
 def _names(first: list[str]) -> list[str]:

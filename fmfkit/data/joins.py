@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import re
-import warnings
 from collections.abc import Callable, Mapping
 
 import attrs
@@ -16,6 +15,7 @@ from fmfkit.data.delimited import LISTED, BadRows, leave_out
 from fmfkit.data.ids import Ids, wants_numbers, whole_numbers
 from fmfkit.data.roles import ROLES
 from fmfkit.data.tables import Source, is_text_file, places
+from fmfkit.data.telling import tell
 from fmfkit.errors import DataError
 
 PLURAL = {"query": "queries", "target": "targets"}
@@ -153,7 +153,7 @@ def say_joined(role: str, key: str, keys: pl.Series, pairs: Pairs, count: int, m
             f", but {also:,} of the {len(theirs):,} of the {PLURAL[other]}: was the table to be given as the "
             f"{PLURAL[other]}? Then what is learnt from it is wrong"
         )
-    warnings.warn(text, UserWarning, stacklevel=4)
+    tell(text)
 
 
 __all__ = ["PLURAL", "Pairs", "first_rows", "key_of", "say_joined", "usable_rows"]

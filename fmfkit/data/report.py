@@ -58,6 +58,8 @@ class Report:
     notes: tuple[str, ...]
     """What was made of the pairs."""
     warnings: tuple[str, ...]
+    told: tuple[str, ...] = ()
+    """What was warned of while the data was read, which ``print`` does not repeat."""
 
     def __str__(self) -> str:
         """Return it for people."""
@@ -125,6 +127,7 @@ def report(
         blocks=tuple(blocks),
         notes=tuple(notes),
         warnings=tuple(warnings),
+        told=data.told,
     )
 
 

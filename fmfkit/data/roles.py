@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Literal, get_args
@@ -15,6 +14,7 @@ from fmfkit.data.delimited import LISTED, BadRows, leave_out
 from fmfkit.data.ids import Ids, wants_numbers, whole_numbers
 from fmfkit.data.positives import all_positive
 from fmfkit.data.tables import Source, is_text_file, places, require
+from fmfkit.data.telling import tell
 from fmfkit.data.times import are_times, as_times
 from fmfkit.errors import DataError
 
@@ -164,7 +164,7 @@ def _numbers_again(frame: pl.DataFrame, roles: Mapping[str, str | None], source:
         zeros = frame[name].filter(frame[name].str.contains(r"^0\d"))
         without = f", without the zeros that they begin with, such as {zeros[0]}" if len(zeros) else ""
         text = f"pairs: without the rows left out, ids of {name!r} are numbers, and are read as such{without}"
-        warnings.warn(text, UserWarning, stacklevel=3)
+        tell(text)
         frame = frame.with_columns(made)
     return frame
 

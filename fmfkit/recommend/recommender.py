@@ -366,15 +366,23 @@ class Recommender:
         """
         return plotting.plot_rounds(self.model.history, self.validation, self.metric, ax)
 
-    def report(self, test: Dataset | None = None, *, data: Report | None = None, command: str | None = None) -> Page:
+    def report(
+        self,
+        test: Dataset | None = None,
+        *,
+        data: Report | None = None,
+        command: str | None = None,
+        asked: Settings | None = None,
+    ) -> Page:
         """Return a report as a page of HTML: ``recommender.report(test).save("report.html")``.
 
         ``test`` has pairs that were held out; ``data`` is what was found in the training data, ``train.report()``;
-        ``command`` is how the model was made, for the part on how to repeat it.
+        ``command`` is how the model was made, for the part on how to repeat it, and ``asked`` are the settings that
+        were asked for, such as the ``FMF``, before any were chosen.
         """
         from fmfkit.report.page import report
 
-        return report(self, test, data=data, command=command)
+        return report(self, test, data=data, command=command, asked=asked)
 
     def __repr__(self) -> str:
         """Return what it is in a few lines."""

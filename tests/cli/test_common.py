@@ -36,3 +36,10 @@ def test_mistakes_of_ours_keep_their_traceback():
 
 def test_metrics_are_told_with_four_digits():
     assert metrics_line({"rmse": 0.123456, "ndcg@10": 1.0}) == "rmse 0.1235, ndcg@10 1.0000"
+
+
+def test_commands_print_warnings_as_lines(model, shop):
+    (shop / "more.csv").write_text("book,title,genres\n99,The 99th,-\n")
+    done = run("recommend", model, "--query", "u1", "--new-targets", "more.csv", "-k", "1")
+    assert done.exit_code == 0
+    assert done.stderr == "warning: targets: '-' taken as missing: 1 values of 'genres'\n"
