@@ -54,6 +54,13 @@ def pairs_of(path: str, loader: str | None) -> Any:
     return read_pairs(path, loader)
 
 
+MENDABLE = (
+    *(ValueError, LookupError, TypeError, ArithmeticError, MemoryError, OSError),
+    *(PluginLoadError, ModuleNotFoundError),
+)
+"""Errors that are told in a line."""
+
+
 def friendly(command: Command) -> Command:
     """Turn errors that are the user's to mend into one line and exit code 1, and warnings into lines."""
 
@@ -64,7 +71,7 @@ def friendly(command: Command) -> Command:
                 return command(*args, **kwargs)
         except BrokenPipeError:
             raise
-        except (ValueError, LookupError, TypeError, ArithmeticError, MemoryError, OSError, PluginLoadError) as error:
+        except MENDABLE as error:
             raise click.ClickException(shown(str(error))) from error
 
     return wrapped  # type: ignore[return-value]

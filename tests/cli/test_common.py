@@ -3,13 +3,24 @@
 import click
 import pytest
 from click.testing import CliRunner
+from command import run
 
 from fmfkit import errors
 from fmfkit.cli.common import friendly, metrics_line
 
 
 @pytest.mark.parametrize(
-    "error", [ValueError, KeyError, LookupError, TypeError, ArithmeticError, FileNotFoundError, errors.DataError]
+    "error",
+    [
+        ModuleNotFoundError,
+        ValueError,
+        KeyError,
+        LookupError,
+        TypeError,
+        ArithmeticError,
+        FileNotFoundError,
+        errors.DataError,
+    ],
 )
 def test_errors_that_are_the_user_s_to_mend_become_a_line_and_exit_code_1(error):
     @click.command()
