@@ -10,6 +10,8 @@ from fmfkit.data.telling import tell
 
 MISSING = ("n/a", "na", "#n/a", "n.a.", "nan", "null", "-", "--", "?")
 """Words that say that a value is missing, in small letters."""
+FIRST = 1000
+"""So many values are looked at first."""
 MOSTLY = 0.9
 """A column of text of which this share are numbers was probably meant to be one of numbers."""
 
@@ -35,10 +37,17 @@ def numbers(column: pl.Series, *, comma: bool) -> pl.Series:
 
 def as_numbers(column: pl.Series, *, comma: bool) -> pl.Series | None:
     """Return a column of text as numbers, if all values are that do not say that they are missing."""
-    made, missing = numbers(column, comma=comma), says_missing(column)
-    written = column.is_not_null() & (column.str.strip_chars() != "") & ~missing
-    good = written.any() and not (written & made.is_null()).any()
-    return pl.select(pl.when(~missing).then(made).alias(column.name)).to_series() if good else None
+    # most columns of text are none, as their first values tell
+    if any(_are_other(part, comma=comma) for part in (column.head(FIRST), column)):
+        return None
+    made = numbers(column, comma=comma).set(says_missing(column), None)
+    return made if made.count() else None
+
+
+def _are_other(column: pl.Series, *, comma: bool) -> bool:
+    """Tell whether text has values that are no numbers, and do not say that they are missing."""
+    odd = column.is_not_null() & (column.str.strip_chars() != "") & numbers(column, comma=comma).is_null()
+    return bool((odd & ~says_missing(column)).any())
 
 
 def say_missing(name: str, found: Mapping[str, pl.Series]) -> None:

@@ -174,9 +174,8 @@ class Ids:
     def followed_by(self, other: Ids) -> Ids:
         """Return these ids and those of ``other`` that are not among them."""
         if (self.objects is None) != (other.objects is None) or self.values.dtype != other.values.dtype:
-            raise DataError(
-                f"ids are of another kind than before: {other.at([0])[0]!r} where there was {self.at([0])[0]!r}"
-            )
+            example = other.at([0])[0] if other.objects is not None else _odd(other.values)
+            raise DataError(f"ids are of another kind than before: {example!r} where there was {self.at([0])[0]!r}")
         new = other.at(np.flatnonzero(self.rows_of(other) < 0))
         if self.objects is None:
             return Ids(pl.concat([self.values, pl.Series("id", new, dtype=self.values.dtype)]))

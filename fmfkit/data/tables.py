@@ -113,8 +113,9 @@ def places(source: Source, rows: Sequence[int], values: Sequence[str | None] = (
     stand there."""
 
     def told(what: str, numbers: Sequence[int]) -> str:
-        shown = [f"{number} ({value})" for number, value in zip(numbers, values, strict=False) if value is not None]
-        return listed(what, [*shown, *numbers[len(shown) :]] if len(shown) == len(values) else numbers)
+        shown = zip(numbers, values, strict=False)
+        named = [number if value is None else f"{number} ({value})" for number, value in shown]
+        return listed(what, [*named, *numbers[len(named) :]])
 
     if not is_text_file(source):
         return f"{told('row', rows)}, counted from 0"

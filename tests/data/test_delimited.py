@@ -6,7 +6,6 @@ import warnings
 import pytest
 
 from fmfkit.data import Dataset, read_table
-from fmfkit.data.forms import recognise
 from fmfkit.errors import DataError
 
 MESSY = """Kunde;Titel;Bewertung
@@ -20,14 +19,6 @@ Zeilen";2,5
 """
 ALIKE = ["1,5,3.5\n2,6,4\n", "u1,b1\nu2,b1\n", "7,2020-01-01\n8,2021-01-01\n", "3,x\n4,y\n", "1,2\n"]
 """Without a header: the kinds below are those of the first line, or its values recur."""
-NAMED = [
-    "a,b\n1,2\n",
-    "user,item\nann,emma\nbob,emma\n",
-    ",0,1\nx,3,4\n",
-    "id,2019,2020\n7,3,4\n",
-    "who,1\n2,3\n",
-    "x\n",
-]
 
 
 def write(path, text, encoding="utf-8"):
@@ -72,20 +63,6 @@ def test_the_separator_is_recognised_whatever_the_file_is_called(tmp_path, separ
     assert read_table(path).to_dict(as_series=False) == {"user": [1, 2], "item": [2, 2], "rating": [3.5, 4]}
 
 
-def test_separators_within_text_do_not_count():
-    assert recognise("book,genres\n1,a|b\n2,c|d\n3,a|d\n", ",").separator == ","
-    assert recognise("id;title\n1;a, b\n2;c, d\n", ",").separator == ";"
-    assert recognise("word\nsea\nland\n", "\t").separator == "\t"
-    assert recognise("id;author\n1;King, Stephen\n2;Gaunt, J.\n", ",").separator == ";"
-    assert recognise("Report\nid;mark\n1;2,5\n2;3,5\n3;4,5\n", ",").first_line == 2
-
-
-def test_commas_are_decimal_only_where_no_point_is():
-    assert recognise("a;b\n1,5;2\n", ";").decimal_comma
-    assert not recognise("a;b\n1,5;2.5\n", ";").decimal_comma
-    assert not recognise("a,b\n1,5\n", ",").decimal_comma
-
-
 @pytest.mark.parametrize(
     "text", ["item;user\n00042;ann\n10001;bob\n", "item;user\n00042;José\n10001;bob\n", "00042;ann\n10001;ann\n"]
 )
@@ -103,12 +80,6 @@ def test_codes_that_lose_their_zeros_as_numbers_are_said(tmp_path, text):
     ]
 
 
-@pytest.mark.parametrize("column", ["0\n1", "0\n10", "00\n1", "0.5\n1.5", "0a\n01", "10\n20"])
-def test_numbers_and_text_are_no_codes(column):
-    cells = "\n".join(f"{cell};x" for cell in column.split("\n"))
-    assert not recognise(f"a;b\n{cells}\n", ";").codes
-
-
 @pytest.mark.parametrize("text", ALIKE)
 def test_a_first_line_that_looks_like_data_is_data_and_it_is_said(tmp_path, text):
     path = write(tmp_path / "a.csv", text)
@@ -116,11 +87,6 @@ def test_a_first_line_that_looks_like_data_is_data_and_it_is_said(tmp_path, text
         frame = read_table(path)
     assert frame.height == text.count("\n")
     assert frame.columns[:2] == ["column_1", "column_2"]
-
-
-@pytest.mark.parametrize("text", NAMED)
-def test_a_first_line_of_names_is_a_header(text):
-    assert recognise(text, ",").header
 
 
 def test_pairs_without_a_header_keep_their_first_row(tmp_path):
