@@ -165,10 +165,6 @@ MISTAKES = {
         lambda: Dataset.of(GERMAN, targets={"KundenID": [1, 2, 3], "Alter": [30, 40, 30]}),
         "targets: the table has no column 'Artikelnr', but 'KundenID', which holds queries: was it to be given as the",
     ),
-    "the users' table as --targets, by numbers alone": (
-        lambda: Dataset.of(GERMAN, targets={"Konto": [1, 2, 3], "Alter": [30, 40, 30]}),
-        "it has 3 of the 4 ids there, but 3 of the 3 of the queries: was the table to be given as the queries",
-    ),
     "a totals row in a table": (
         lambda: fit("ratings.csv", "--targets", "totals.csv"),
         r"targets: 1 of 3 ids in 'book' are missing or no numbers, as those .* are: line 4 \('Gesamt'\); mend",

@@ -25,6 +25,9 @@ NUMBERED = re.compile(r"[\W_]*(id|ids|nr|no|num|number|nummer|code|key)$")
 ALIKE, CLEARLY = 0.6, 0.2
 """Names are alike from here on; and by so much more like one than like another."""
 
+FEW = 10
+"""Fewer ids than these may be those of another side by chance."""
+
 
 @attrs.frozen(eq=False)
 class Pairs:
@@ -142,7 +145,8 @@ def say_joined(role: str, key: str, keys: pl.Series, pairs: Pairs, count: int, m
     comparable = theirs.dtype == keys.dtype and theirs.dtype != pl.Object
     theirs = theirs.unique() if comparable else theirs
     also = theirs.to_frame("id").join(keys.to_frame("id"), on="id", how="semi").height if comparable else 0
-    doubtful = met < count and also * count > met * len(theirs)
+    named = key.lower() in ROLES[role] or _likeness(key, name) >= ALIKE
+    doubtful = not named and len(theirs) >= FEW and met < count and also * count > met * len(theirs)
     if plain and not doubtful:
         return
     text = (

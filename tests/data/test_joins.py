@@ -37,11 +37,25 @@ def test_a_table_whose_column_is_called_like_the_other_side_is_refused(columns):
         key_of("target", table(*columns), GERMAN)
 
 
-def test_a_table_by_id_that_has_rather_the_other_side_s_numbers_is_asked_about():
-    pairs = {"user": [1, 2, 3, 1], "item": [1, 2, 3, 4], "rating": [3.0, 4.0, 5.0, 2.0]}
-    with pytest.warns(UserWarning, match="it has 3 of the 4 ids there, but 3 of the 3 of the queries: was the table"):
-        Dataset.of(pairs, targets={"id": [1, 2, 3], "age": [30, 40, 30]})
-    assert Dataset.of(pairs, targets={"id": [1, 2, 3, 4], "pages": [30, 40, 30, 40]}).shape == (3, 4)
+def rated(users, items):
+    return {"user": [n % users for n in range(items)], "item": [*range(items)], "rating": [n % 5 for n in range(items)]}
+
+
+@pytest.mark.parametrize("key", ["id", "account"])
+@pytest.mark.filterwarnings("ignore:targets. joined by column 'account', .* it has [0-9]+ of the [0-9]+ ids there$")
+def test_a_table_that_has_rather_the_other_side_s_numbers_is_asked_about(key):
+    with pytest.warns(
+        UserWarning, match="it has 12 of the 16 ids there, but 12 of the 12 of the queries: was the table"
+    ):
+        Dataset.of(rated(12, 16), targets={key: [*range(12)], "age": [30, 40] * 6})
+    assert Dataset.of(rated(12, 16), targets={key: [*range(16)], "pages": [30, 40] * 8}).shape == (12, 16)
+    few = Dataset.of(rated(2, 4), targets={key: [0, 1], "pages": [30, 40]})  # an update, by chance
+    assert few.shape == (2, 4)
+
+
+def test_a_table_whose_column_is_called_like_its_side_is_not_asked_about():
+    with pytest.warns(UserWarning, match=r"'items', which is 'item' in the pairs; it has 12 of the 16 ids there$"):
+        Dataset.of(rated(12, 16), targets={"items": [*range(12)], "age": [30, 40] * 6})
 
 
 def test_of_a_repeated_id_the_first_row_counts_where_bad_rows_are_left_out():
