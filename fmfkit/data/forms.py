@@ -54,7 +54,7 @@ def recognise(head: str, separator: str) -> Form:
     given = (said.group(1),) if said else SEPARATORS
     head = head[said.end() :] if said else head
     counted = {mark: _sample(head, mark) for mark in given}
-    tables = {mark: _below(rows) for mark, rows in counted.items()}
+    tables = {mark: rows if _agree(counted, rows, below := _below(rows)) else below for mark, rows in counted.items()}
     widths = {mark: _width(rows) for mark, rows in tables.items()}
     chosen = max(given, key=lambda mark: (widths[mark], len(tables[mark]) - len(counted[mark]), mark == separator))
     if widths[chosen] < 2 and not said:
@@ -88,6 +88,20 @@ def _below(rows: list[Record]) -> list[Record]:
     below = rows[above:]
     agreeing = sum(len(row) == usual for _, row in below)
     return below if len(below) > 1 and agreeing >= NEARLY_ALL * len(below) else rows
+
+
+def _agree(counted: Mapping[str, list[Record]], rows: list[Record], below: list[Record]) -> bool:
+    """Tell whether by another separator the first line is a row like the one that would be the header without it: words
+    within the fields of a table are no lines above it."""
+    if len(below) == len(rows):
+        return True
+    lines = {rows[0][0], below[0][0]}
+    for other in (one for one in counted.values() if one is not rows):
+        width = _width(other)
+        fields = [len(row) for line, row in other if line in lines]
+        if width > 1 and fields == [width, width]:
+            return True
+    return False
 
 
 def _filled(row: list[str]) -> int:

@@ -18,6 +18,7 @@ def test_separators_within_text_do_not_count():
     assert recognise("book,genres\n1,a|b\n2,c|d\n3,a|d\n", ",").separator == ","
     assert recognise("id;title\n1;a, b\n2;c, d\n", ",").separator == ";"
     assert recognise("word\nsea\nland\n", "\t").separator == "\t"
+    assert recognise("reader,interests\n1,sea|war|love\n2,farm|city|town\n", ",").first_line == 1
     assert recognise("id;author\n1;King, Stephen\n2;Gaunt, J.\n", ",").separator == ";"
     assert recognise("Report\nid;mark\n1;2,5\n2;3,5\n3;4,5\n", ",").first_line == 2
 
