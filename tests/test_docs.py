@@ -1,5 +1,6 @@
 """The documentation's code runs, and it speaks of every hook and every method that a plugin may write."""
 
+import asyncio
 import importlib
 import inspect
 import re
@@ -26,6 +27,31 @@ BLOCKS = [(page, *block) for page in PAGES for block in blocks.blocks_of(page.re
 @pytest.mark.parametrize(("page", "line", "block"), BLOCKS, ids=[f"{page.stem}-{line}" for page, line, _ in BLOCKS])
 def test_a_code_block_runs_alone(page, line, block):
     assert "  failed " not in (printed := blocks.run(block, page, line)), printed  # of the conformance suite
+
+
+def status_of(app, path):
+    """Ask a service as a server does, and return the status of its answer."""
+    told = []
+    where, _, query = path.partition("?")
+    scope = {"type": "http", "method": "GET", "path": where, "query_string": query.encode(), "headers": []}
+
+    async def receive():
+        return {"type": "http.request", "body": b""}
+
+    async def send(message):
+        told.append(message)
+
+    asyncio.run(app(scope, receive, send))
+    return told[0]["status"]
+
+
+def test_the_service_refuses_bad_requests_and_is_no_server_error():
+    pytest.importorskip("fastapi")
+    block = next(block for page, _, block in BLOCKS if page.stem == "serving" and "FastAPI()" in block)
+    names = {}
+    exec(block, names)  # noqa: S102: our own page
+    asked = {"17/books?k=2": 200, "17/books?k=0": 422, f"{10**30}/books": 422, "x/books": 422}
+    assert {path: status_of(names["app"], f"/users/{path}") for path in asked} == asked
 
 
 def test_every_python_block_is_found():

@@ -14,6 +14,7 @@ from fmfkit import FMF, Dataset, Recipe
 from fmfkit.data import Precomputed, SideTable
 
 RATINGS = pl.DataFrame(PAIRS)
+GERMAN = {"Kundennr": [1, 2, 3, 1], "Artikelnr": [1, 2, 3, 4], "Note": [3.0, 4.0, 5.0, 2.0]}
 CONFIG = """
 [data]
 pairs = "ratings.csv"
@@ -92,6 +93,13 @@ def toml():
     return fit("fit.toml")
 
 
+def exchanged():
+    """Start from a model with an update whose columns, of names that say nothing, stand in another order."""
+    before = Dataset.of({"Kunde": [1, 2, 3], "Artikel": [7, 8, 7], "Note": [3.0, 4.0, 5.0]})
+    after = Dataset.of({"Artikel": [7, 8], "Kunde": [3, 1], "Note": [3.0, 4.0]})
+    FMF(rank=1, rounds=1).fit(after, start=FMF(rank=1, rounds=1).fit(before))
+
+
 MISTAKES = {
     "a CSV without a header": (without_header, "its first line looks like data, so it is read .* without a header"),
     "the users' table as --targets": (
@@ -141,6 +149,10 @@ MISTAKES = {
         toml,
         r"3 errors:(.|\n)*'many' @ config.model.rank(.|\n)*'bpr'(.|\n)*'ndcg@10'",
     ),
+    "an update with its sides exchanged": (
+        exchanged,
+        "column 'Artikel' was taken as the query, and is the target of .*: Dataset.of.*columns=start.columns",
+    ),
     "loss='bpr'": (lambda: FMF(loss="bpr"), "no loss is called 'bpr'; there are"),
     "--loss bpr before anything is read": (lambda: fit("broken.csv", "--loss", "bpr"), "no loss is called 'bpr'"),
     "a pipe": (piped, None),
@@ -148,6 +160,22 @@ MISTAKES = {
     "a table joined by a column of another name": (
         lambda: Dataset.of(RATINGS, targets={"isbn": [3, 5, 7], "genre": ["a", "a", "b"]}),
         "targets: joined by column 'isbn', which is 'book' in the pairs; it has 3 of the 3 ids",
+    ),
+    "the users' table as --targets, by a name like the users'": (
+        lambda: Dataset.of(GERMAN, targets={"KundenID": [1, 2, 3], "Alter": [30, 40, 30]}),
+        "targets: the table has no column 'Artikelnr', but 'KundenID', which holds queries: was it to be given as the",
+    ),
+    "a totals row in a table": (
+        lambda: fit("ratings.csv", "--targets", "totals.csv"),
+        r"targets: 1 of 3 ids in 'book' are missing or no numbers, as those .* are: line 4 \('Gesamt'\); mend",
+    ),
+    "a row that a table has twice": (
+        lambda: fit("ratings.csv", "--targets", "twice.csv"),
+        r"targets: column 'book' has ids twice, such as 3; 1 rows repeat an id: line 4 \(3\); mend them, or leave",
+    ),
+    "a totals row of the pairs beside a table": (
+        lambda: fit("totals-of-pairs.csv", "--targets", "books.csv"),
+        r"targets: ids in 'book' are numbers, those of the pairs are text, because of line 4 \('Gesamt'\); mend it",
     ),
     "a block with another number of rows": (
         other_rows,
@@ -159,7 +187,7 @@ MISTAKES = {
     ),
     "a rating that is no number": (
         lambda: fit("text.csv"),
-        "1 of 3 values of 'rating', the rating, are missing or no finite numbers: line 3; mend them, or leave",
+        r"1 of 3 values of 'rating', .* are missing or no finite numbers: line 3 \('good'\); mend .*, or leave",
     ),
     "a folder": (lambda: fit("."), "it is a folder, expected a file; .*--loader movielens"),
     "columns of the pairs that are for nothing": (left_out, "not used: columns 'shop' of the pairs"),
@@ -178,6 +206,9 @@ def files(tmp_path, monkeypatch):
     write_files(tmp_path)
     (tmp_path / "no-header.csv").write_text("1,7,3\n2,7,4\n3,9,5\n")
     (tmp_path / "users.csv").write_text("user,age\nu1,30\nu2,40\n")
+    (tmp_path / "totals.csv").write_text("book;title\n3;Emma\n5;Walden\nGesamt;2\n")
+    (tmp_path / "twice.csv").write_text("book;title\n3;Emma\n5;Walden\n3;Ulysses\n")
+    (tmp_path / "totals-of-pairs.csv").write_text("user;book;rating\n1;3;4\n2;5;3\n3;Gesamt;7\n")
     (tmp_path / "broken.csv").write_text("user,item,rating\n1,2,3\n2,2\n3,3,4\n")
     (tmp_path / "text.csv").write_text("user,item,rating\n1,2,3\n2,2,good\n3,3,4\n")
 

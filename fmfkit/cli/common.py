@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from fmfkit.cli.streams import echo, shown
+from fmfkit.data.delimited import BAD_ROWS
 from fmfkit.errors import PluginLoadError, WriteError
 from fmfkit.files import replacing
 
@@ -31,6 +32,14 @@ loader_option = click.option(
     "--loader", help="What reads PAIRS, such as movielens for its folder: see `fmfkit plugins`; a table if left out."
 )
 
+bad_rows_option = click.option(
+    "--bad-rows",
+    default="error",
+    show_default=True,
+    type=click.Choice(BAD_ROWS),
+    help="What to do with rows that cannot be read: list them in an error, or leave them out, with a warning.",
+)
+
 metrics_option = click.option(
     "--metric", "metrics", multiple=True, help="What to measure, such as rmse or ndcg@10; may be given again."
 )
@@ -45,23 +54,31 @@ def pairs_of(path: str, loader: str | None) -> Any:
     return read_pairs(path, loader)
 
 
+MENDABLE = (
+    *(ValueError, LookupError, TypeError, ArithmeticError, MemoryError, OSError),
+    *(PluginLoadError, ModuleNotFoundError),
+)
+"""Errors that are told in a line."""
+
+
 def friendly(command: Command) -> Command:
-    """Turn errors that are the user's to mend into one line and exit code 1."""
+    """Turn errors that are the user's to mend into one line and exit code 1, and warnings into lines."""
 
     @functools.wraps(command)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         try:
-            return command(*args, **kwargs)
+            with _plain_warnings():
+                return command(*args, **kwargs)
         except BrokenPipeError:
             raise
-        except (ValueError, LookupError, TypeError, ArithmeticError, MemoryError, OSError, PluginLoadError) as error:
+        except MENDABLE as error:
             raise click.ClickException(shown(str(error))) from error
 
     return wrapped  # type: ignore[return-value]
 
 
 @contextmanager
-def plain_warnings() -> Iterator[None]:
+def _plain_warnings() -> Iterator[None]:
     """Show users' warnings as lines of text, each where it happens."""
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)

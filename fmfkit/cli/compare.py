@@ -7,8 +7,17 @@ import math
 
 import click
 
-from fmfkit.cli.common import existing, friendly, loader_option, metrics_option, pairs_of, plain_warnings, readable
+from fmfkit.cli.common import (
+    bad_rows_option,
+    existing,
+    friendly,
+    loader_option,
+    metrics_option,
+    pairs_of,
+    readable,
+)
 from fmfkit.cli.streams import echo
+from fmfkit.data.delimited import BadRows
 from fmfkit.recommend.recommender import Recommender
 from fmfkit.recommend.resampling import LEVEL, Paired, compare_models
 
@@ -18,6 +27,7 @@ from fmfkit.recommend.resampling import LEVEL, Paired, compare_models
 @click.argument("second", type=existing)
 @click.argument("pairs", type=readable)
 @loader_option
+@bad_rows_option
 @metrics_option
 @click.option(
     "--level",
@@ -29,7 +39,14 @@ from fmfkit.recommend.resampling import LEVEL, Paired, compare_models
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @friendly
 def command(
-    first: str, second: str, pairs: str, loader: str | None, metrics: tuple[str, ...], level: float, as_json: bool
+    first: str,
+    second: str,
+    pairs: str,
+    loader: str | None,
+    bad_rows: BadRows,
+    metrics: tuple[str, ...],
+    level: float,
+    as_json: bool,
 ) -> None:
     """Tell which of two models, FIRST and SECOND, is better on PAIRS, which neither was trained on.
 
@@ -37,9 +54,8 @@ def command(
     chance.
     """
     one, other = Recommender.load(first), Recommender.load(second)
-    data = one.pairs(pairs_of(pairs, loader))
-    with plain_warnings():
-        found = compare_models(one, other, data, list(metrics) or None, level=level)
+    data = one.pairs(pairs_of(pairs, loader), bad_rows=bad_rows)
+    found = compare_models(one, other, data, list(metrics) or None, level=level)
     if as_json:
         click.echo(json.dumps({name: _as_json(paired) for name, paired in found.items()}))
         return

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -63,7 +64,7 @@ class DataConfig:
     duplicates: Duplicates = "auto"
     bad_rows: BadRows = "error"
 
-    def dataset(self, duplicates: Duplicates) -> Dataset:
+    def dataset(self, duplicates: Duplicates, columns: Mapping[str, str | None] | None) -> Dataset:
         """Read the data; what describes a table is refused where a loader returns a whole data set."""
         bare = DataConfig(pairs=self.pairs, loader=self.loader)
         names = [field.name for field in attrs.fields(DataConfig)]
@@ -76,7 +77,7 @@ class DataConfig:
                 )
             return pairs
         sides = {name: given[name].side_table() for name in ("queries", "targets") if name in given}
-        return Dataset.of(pairs, **given | sides | {"duplicates": duplicates})
+        return Dataset.of(pairs, **given | sides | {"duplicates": duplicates, "columns": columns})
 
 
 @attrs.frozen(kw_only=True)
@@ -145,10 +146,13 @@ class FitConfig:
     model: ModelConfig = attrs.field(factory=ModelConfig)
     recipe: RecipeConfig = attrs.field(factory=RecipeConfig)
 
-    def dataset(self) -> Dataset:
-        """Read the data; repeated pairs are counted if the user says that they are positives."""
+    def dataset(self, columns: Mapping[str, str | None] | None = None) -> Dataset:
+        """Read the data; repeated pairs are counted if the user says that they are positives.
+
+        ``columns`` are those of a model to start from.
+        """
         counted = self.data.duplicates == "auto" and self.settings.get("data") == "positives"
-        return self.data.dataset("count" if counted else self.data.duplicates)
+        return self.data.dataset("count" if counted else self.data.duplicates, columns)
 
     @property
     def settings(self) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 import click
 
-from fmfkit.cli.common import friendly, metrics_line, plain_warnings, readable
+from fmfkit.cli.common import friendly, metrics_line, readable
 from fmfkit.cli.config import FitConfig
 from fmfkit.cli.options import given_options, settings_options
 from fmfkit.cli.recipes import config_of, data_options, recipe_of, recipe_options
@@ -74,20 +74,19 @@ def command(
     recipe = recipe_of(config)
     recipe.check()
     resolve_callbacks(config.recipe.callbacks)
-    with plain_warnings():
-        data = config.dataset()
-        echo(str(data.report(None, recognise(data, recipe.settings.data))), err=True)
-        found = cross_validate(
-            recipe,
-            data,
-            folds=folds,
-            repeats=repeats,
-            test=test,
-            seed=recipe.settings.seed,
-            progress=None,
-            callbacks=config.recipe.callbacks,
-            on_measured=lambda n, of, values: _show(n, of, values, err=as_json),
-        )
+    data = config.dataset()
+    echo(str(data.report(None, recognise(data, recipe.settings.data))), err=True)
+    found = cross_validate(
+        recipe,
+        data,
+        folds=folds,
+        repeats=repeats,
+        test=test,
+        seed=recipe.settings.seed,
+        progress=None,
+        callbacks=config.recipe.callbacks,
+        on_measured=lambda n, of, values: _show(n, of, values, err=as_json),
+    )
     if as_json:
         click.echo(json.dumps(found.to_json(level)))
         return

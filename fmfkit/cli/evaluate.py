@@ -8,15 +8,16 @@ from typing import Literal
 import click
 
 from fmfkit.cli.common import (
+    bad_rows_option,
     existing,
     friendly,
     loader_option,
     metrics_line,
     metrics_option,
     pairs_of,
-    plain_warnings,
     readable,
 )
+from fmfkit.data.delimited import BadRows
 from fmfkit.recommend.baselines import Known, compare
 from fmfkit.recommend.evaluation import metric_of
 from fmfkit.recommend.recommender import Recommender
@@ -28,6 +29,7 @@ from fmfkit.recommend.strata import by_strata
 @click.argument("model", type=existing)
 @click.argument("pairs", type=readable)
 @loader_option
+@bad_rows_option
 @metrics_option
 @click.option(
     "--unknown",
@@ -45,6 +47,7 @@ def command(
     model: str,
     pairs: str,
     loader: str | None,
+    bad_rows: BadRows,
     metrics: tuple[str, ...],
     unknown: Literal["error", "skip"],
     strata: bool,
@@ -52,9 +55,8 @@ def command(
 ) -> None:
     """Measure MODEL on PAIRS, a file like the one it was trained on."""
     trained = Recommender.load(model)
-    data = trained.pairs(pairs_of(pairs, loader), unknown=unknown)
-    with plain_warnings():
-        values = trained.evaluate(data, list(metrics) or None)
+    data = trained.pairs(pairs_of(pairs, loader), unknown=unknown, bad_rows=bad_rows)
+    values = trained.evaluate(data, list(metrics) or None)
     parts = by_strata(trained, data, list(values)) if strata else []
     if as_json:
         told = [

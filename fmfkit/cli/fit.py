@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from fmfkit.cli.common import existing, friendly, keep, metrics_line, plain_warnings, readable
+from fmfkit.cli.common import existing, friendly, keep, metrics_line, readable
 from fmfkit.cli.config import FitConfig
 from fmfkit.cli.options import given_options, settings_options, spelled
 from fmfkit.cli.recipes import SHARE, config_of, data_options, recipe_of, recipe_options
@@ -87,8 +87,7 @@ def command(pairs: str, start: str | None, resume: bool, report: str | None, as_
     if report is not None:
         destination(report)
     checkpoint = _checkpoint(config, resume=resume)
-    with plain_warnings():
-        data = config.dataset()
+    data = config.dataset(None if earlier is None else earlier.columns)
     outcome, found = None, None
 
     def on_report(told: Report) -> None:
@@ -96,7 +95,7 @@ def command(pairs: str, start: str | None, resume: bool, report: str | None, as_
         found = told
         echo(str(told), err=True)
 
-    with stop_after_round(checkpoint) as stopper, plain_warnings(), suppress(KeyboardInterrupt):
+    with stop_after_round(checkpoint) as stopper, suppress(KeyboardInterrupt):
         outcome = recipe.run(
             data,
             start=earlier,
@@ -108,7 +107,8 @@ def command(pairs: str, start: str | None, resume: bool, report: str | None, as_
         )
         if report is not None:
             made_by = shlex.join(["fmfkit", *sys.argv[1:]])
-            outcome.recommender.report(outcome.test, data=found, command=made_by).save(report)
+            asked = recipe.settings
+            outcome.recommender.report(outcome.test, data=found, command=made_by, asked=asked).save(report)
     kept = outcome is not None and (earlier is not None or _rounds(outcome.recommender) > 0)
     if stopper.stopped is None and outcome is not None:
         if not kept:

@@ -49,7 +49,7 @@ def command(model: str, as_json: bool) -> None:
     if inner.strengths:
         listed = sorted(inner.strengths.items(), key=lambda item: -item[1])
         told = ", ".join(f"{name} {deviation:.3g}" for name, deviation in listed)
-        echo(f"{'strengths':12} {told}  (by how much scores deviate because of a block)")
+        echo(f"{'strengths':12} {told}  (the deviation, over random pairs, of what a block adds to the score)")
     for block, names in summary["remain"].items():
         told = ", ".join(names[:MOST_NAMES]) + (", ..." if len(names) > MOST_NAMES else "")
         echo(f"{'remain':12} {block}: {len(names)}{': ' if names else ''}{told}  (the others are zero)")

@@ -7,7 +7,8 @@ from typing import Any
 import click
 
 from fmfkit.cli.answers import out_option, unknown_option, write
-from fmfkit.cli.common import existing, friendly, loader_option, pairs_of, readable
+from fmfkit.cli.common import bad_rows_option, existing, friendly, loader_option, pairs_of, readable
+from fmfkit.data.delimited import BadRows
 from fmfkit.recommend.recommender import Recommender
 
 
@@ -15,6 +16,7 @@ from fmfkit.recommend.recommender import Recommender
 @click.argument("model", type=existing)
 @click.argument("pairs", type=readable)
 @loader_option
+@bad_rows_option
 @out_option
 @click.option(
     "--interval",
@@ -25,9 +27,16 @@ from fmfkit.recommend.recommender import Recommender
 @unknown_option
 @friendly
 def command(
-    model: str, pairs: str, loader: str | None, out: str | None, interval: float | None, clip: bool, unknown: Any
+    model: str,
+    pairs: str,
+    loader: str | None,
+    bad_rows: BadRows,
+    out: str | None,
+    interval: float | None,
+    clip: bool,
+    unknown: Any,
 ) -> None:
     """Predict the pairs of PAIRS, a file with the columns of the queries' and targets' ids."""
-    asked = pairs_of(pairs, loader)
-    found = Recommender.load(model).predict_table(asked, interval=interval, clip=clip, unknown=unknown)
+    options: dict[str, Any] = {"interval": interval, "clip": clip, "unknown": unknown, "bad_rows": bad_rows}
+    found = Recommender.load(model).predict_table(pairs_of(pairs, loader), **options)
     write(found, out)

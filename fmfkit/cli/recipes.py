@@ -8,10 +8,9 @@ from typing import Any, TypeVar
 import attrs
 import click
 
-from fmfkit.cli.common import existing, loader_option
+from fmfkit.cli.common import bad_rows_option, existing, loader_option
 from fmfkit.cli.config import DataConfig, FitConfig, read_config
 from fmfkit.cli.streams import text
-from fmfkit.data.delimited import BAD_ROWS
 from fmfkit.data.roles import DUPLICATES
 from fmfkit.data.splits import SPLITS
 from fmfkit.recommend.fmf import FMF
@@ -45,13 +44,7 @@ _DATA = (
         help="What to do with a pair that occurs twice; auto counts it twice, as a weight, where there are no ratings "
         "or all are equal, and is an error otherwise.",
     ),
-    click.option(
-        "--bad-rows",
-        default="error",
-        show_default=True,
-        type=click.Choice(BAD_ROWS),
-        help="What to do with rows that cannot be read: list them in an error, or leave them out, with a warning.",
-    ),
+    bad_rows_option,
 )
 _RECIPE = (
     click.option(

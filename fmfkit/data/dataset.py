@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -14,12 +13,15 @@ from numpy.typing import NDArray
 
 from fmfkit.data import sampling, splits
 from fmfkit.data.delimited import BadRows
+from fmfkit.data.encoder import Encoder
+from fmfkit.data.joins import Pairs
 from fmfkit.data.pairs import all_rows, as_table
 from fmfkit.data.positives import Recognised
 from fmfkit.data.report import Report, report
-from fmfkit.data.roles import Duplicates, Once, by_place, find_roles, unused, usable, without_duplicates
+from fmfkit.data.roles import ROLES, Duplicates, Once, by_place, find_roles, unused, usable, without_duplicates
 from fmfkit.data.sides import Attributes, SideTable, describe_side
-from fmfkit.data.tables import Source, places, read_table, require
+from fmfkit.data.tables import Source, read_table
+from fmfkit.data.telling import noting, tell
 from fmfkit.errors import DataError
 from fmfkit.notebooks import facts_table
 
@@ -58,6 +60,8 @@ class Dataset:
     """How many rows of the table repeated a pair, and became weights."""
     notes: tuple[str, ...] = ()
     """What was made of the columns of the table of pairs."""
+    told: tuple[str, ...] = ()
+    """What was warned of while it was read, such as rows that were left out."""
 
     @classmethod
     def of(
@@ -69,6 +73,7 @@ class Dataset:
         rating: str | None = None,
         weight: str | None = None,
         time: str | None = None,
+        columns: Mapping[str, str | None] | None = None,
         queries: SideTable | Source | None = None,
         targets: SideTable | Source | None = None,
         history: bool = False,
@@ -87,6 +92,8 @@ class Dataset:
                 numbers. Without one, every pair counts as a positive, y = 1.
             weight: the column that says how much a pair counts.
             time: the column with the time of a pair, for ``split_by_time``.
+            columns: what columns are called that are not named: ``model.columns``, so that an update of a model is read
+                by the names of the table that the model was trained on, in whatever order its columns stand.
             queries: what describes the queries: a table of their attributes, or a ``SideTable`` that also says which
                 columns become which features.
             targets: what describes the targets.
@@ -97,54 +104,67 @@ class Dataset:
             bad_rows: pairs without an id, with a rating or weight that is no number, and rows of text files that have
                 another number of fields than the first: "error" lists them, "skip" leaves them out, with a warning.
         """
-        table = as_table(pairs)
-        frame = read_table(table, "pairs", bad_rows=bad_rows)
-        named = {"query": query, "target": target, "rating": rating, "weight": weight, "time": time}
-        roles = find_roles(frame, named)
-        notes = (*by_place(roles, named), *unused(frame, roles))
-        frame = usable(frame, roles, bad_rows, functools.partial(places, table))
-        sides: dict[str, Attributes] = {}
-        keys = {role: str(roles[role]) for role in ("query", "target")}
-        for axis, (role, given) in enumerate((("query", queries), ("target", targets))):
-            name = keys[role]
-            described = all_rows(SideTable.of(given), pairs, axis)
-            sides[role], rows = describe_side(role, frame[name], described, keys, bad_rows)
-            frame = frame.with_columns(pl.Series(name, rows))
-        once = without_duplicates(frame, roles, duplicates, {role: side.ids for role, side in sides.items()})
-        return cls(
-            **_columns(once),
-            queries=sides["query"],
-            targets=sides["target"],
-            columns=roles,
-            history=history,
-            counted=once.counted,
-            notes=notes,
-        )
+        with noting() as told:
+            table = as_table(pairs)
+            read = frame = read_table(table, "pairs", bad_rows=bad_rows)
+            named = {"query": query, "target": target, "rating": rating, "weight": weight, "time": time}
+            roles = find_roles(frame, named, columns)
+            notes = (*(() if columns else by_place(frame, roles, named)), *unused(frame, roles))
+            frame = usable(frame, roles, bad_rows, table)
+            sides: dict[str, Attributes] = {}
+            keys = {role: str(roles[role]) for role in ("query", "target")}
+            given_pairs = Pairs(frame, keys, table, read)
+            for axis, (role, given) in enumerate((("query", queries), ("target", targets))):
+                name = keys[role]
+                described = all_rows(SideTable.of(given), pairs, axis)
+                sides[role], rows = describe_side(role, described, given_pairs, bad_rows)
+                frame = frame.with_columns(pl.Series(name, rows))
+            once = without_duplicates(frame, roles, duplicates, {role: side.ids for role, side in sides.items()})
+            return cls(
+                **_columns(once),
+                queries=sides["query"],
+                targets=sides["target"],
+                columns=roles,
+                history=history,
+                counted=once.counted,
+                told=tuple(told),
+                notes=notes if once.note is None else (*notes, once.note),
+            )
 
-    def with_pairs(self, source: Source, *, ratings: bool = True) -> Dataset:
+    def with_pairs(
+        self,
+        source: Source,
+        *,
+        ratings: bool = True,
+        unknown: Literal["error", "skip"] = "error",
+        bad_rows: BadRows = "error",
+    ) -> Dataset:
         """Return the same ids and tables with the pairs of another table, which has the same columns.
 
-        ``ratings`` says whether it has ratings. Ids that are not known are refused; of a pair that occurs twice the
-        last counts.
+        Of a pair that occurs twice the last counts, with a warning.
 
         Args:
             source: the table: a path, a frame, an Arrow table, or a mapping of columns.
             ratings: whether it has ratings; of a table without, every pair is a positive.
+            unknown: what becomes of pairs with ids that are not known: an "error", or they are left out ("skip").
+            bad_rows: as for ``Dataset.of``.
         """
-        frame = read_table(source, "pairs", bad_rows=None)
-        roles = {
-            role: column if role not in ("weight", "time") or column in frame.columns else None
-            for role, column in self.columns.items()
-            if ratings or role in ("query", "target")
-        }
-        require(frame, roles, "pairs")
-        roles = {"rating": None, "weight": None, "time": None, **roles}
-        frame = usable(frame, roles, None, functools.partial(places, source))
+        frame = read_table(source, "pairs", bad_rows=bad_rows)
+        wanted = {role: name for role, name in self.columns.items() if ratings or role in ("query", "target")}
+        roles = find_roles(frame, dict.fromkeys(ROLES), wanted)
         ids = {"query": self.queries.ids, "target": self.targets.ids}
+        frame = usable(frame, roles, bad_rows, source, ids)
         for role, what in (("query", "pairs, queries"), ("target", "pairs, targets")):
             name = str(roles[role])
-            frame = frame.with_columns(pl.Series(name, ids[role].known_rows(frame[name], what)))
+            rows = ids[role].known_rows if unknown == "error" else ids[role].rows
+            frame = frame.with_columns(pl.Series(name, rows(frame[name], what)))
+        known = frame.filter(pl.all_horizontal(pl.col(str(roles["query"]), str(roles["target"])) >= 0))
+        if not known.height:
+            raise DataError(f"pairs: of {frame.height} pairs none has ids that are known")
+        frame = known
         once = without_duplicates(frame, roles, "last", ids)
+        if once.note is not None:
+            tell(f"pairs: {once.note}")
         return attrs.evolve(self, **_columns(once), sampled=None, counted=0)
 
     def __len__(self) -> int:
@@ -182,13 +202,16 @@ class Dataset:
         """The places of the pairs by query, then by target: the order in which ``Observations`` have them."""
         return np.lexsort((self.target, self.query))
 
-    def report(self, test: Dataset | None = None, recognised: Recognised | None = None) -> Report:
+    def report(
+        self, test: Dataset | None = None, recognised: Recognised | None = None, *, start: Encoder | None = None
+    ) -> Report:
         """Return what the data holds, block by block, and warnings of usual mistakes; print it.
 
         ``test`` is the part that the model will be tested on: the report says whether training knows its pairs.
-        ``recognised`` is whether the data is taken as positives only; by default its values decide.
+        ``recognised`` is whether the data is taken as positives only; by default its values decide. ``start`` is the
+        encoder of a model that the data is an update of, ``model.encoder``, whose blocks are then the data's.
         """
-        return report(self, test, recognised)
+        return report(self, test, recognised, start)
 
     def only(self, which: NDArray[Any]) -> Dataset:
         """Return the data set with some of its pairs.

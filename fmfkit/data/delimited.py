@@ -4,47 +4,27 @@ from __future__ import annotations
 
 import csv
 import gzip
-import io
-import re
-import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 import attrs
 import polars as pl
 
+from fmfkit.data.cells import as_numbers, say_missing, says_missing
+from fmfkit.data.forms import HEAD, Form, Record, numbered, recognise, without_names
+from fmfkit.data.telling import tell
 from fmfkit.errors import DataError
 
 BadRows = Literal["error", "skip"]
 """What becomes of rows that cannot be read: an error that lists them, or they are left out with a warning."""
 BAD_ROWS: tuple[BadRows, ...] = get_args(BadRows)
-SEPARATORS = ",;\t|"
-HEAD = 1 << 18
-"""Bytes by which a file's form is recognised."""
-CONSISTENT = 0.6
-"""The share of lines that must have as many fields as the first for a separator to be one."""
 LISTED = 10
 """Bad rows that an error lists."""
-NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?")
-DATE = re.compile(r"\d{4}-\d\d-\d\d([ T].*)?")
-DIGITS = re.compile(r"[0-9]+")
-COMMA = re.compile(r"[+-]?\d*,\d+")
-POINT = re.compile(r"[+-]?\d*\.\d+")
 GZIP = b"\x1f\x8b"
 UTF16 = (b"\xff\xfe", b"\xfe\xff")
 ZSTD = b"\x28\xb5\x2f\xfd"
-
-
-@attrs.frozen
-class Form:
-    """How a file writes a table."""
-
-    separator: str
-    header: bool = True
-    decimal_comma: bool = False
-    codes: Mapping[str, str] = attrs.field(factory=dict)
-    """The columns of digits of one length, and one of each that begins with 0: as numbers they lose it."""
 
 
 @attrs.frozen(eq=False)
@@ -65,118 +45,76 @@ def read_delimited(source: Path | bytes, name: str, separator: str, bad_rows: Ba
     if head.startswith(ZSTD):
         return pl.read_csv(source, separator=separator, infer_schema_length=10_000)
     form = recognise(_decoded_head(head), separator)
-    if not form.header:
-        warnings.warn(
-            f"{name}: its first line looks like data, so it is read as a table without a header, and its columns are "
-            "called column_1, column_2, ...; if the line has names, give a frame instead of the file",
-            UserWarning,
-            stacklevel=2,
+    if form.above:
+        told = ", ".join(f"{line[:40]!r}" for line in form.above)
+        tell(
+            f"{name}: the table is taken to begin at line {form.first_line}; what stands above has fewer fields than "
+            f"its rows, and is left out: {told}"
         )
-    if form.codes:
-        told = ", ".join(f"{column!r} (such as {code})" for column, code in form.codes.items())
-        warnings.warn(
-            f"{name}: digits that begin with 0 are read as numbers, without their zeros: {told}; to keep them, give a "
-            "frame with text instead of the file",
-            UserWarning,
-            stacklevel=2,
+    if not form.header:
+        tell(
+            f"{name}: its first line looks like data, so it is read as a table without a header, and its columns are "
+            "called column_1, column_2, ...; if the line has names, give a frame instead of the file"
         )
     frame = None if head[:2] in UTF16 else _quick(source, form)
-    if frame is not None and not (_is_doubtful(frame) and _is_ragged(frame, source, name, form)):
-        return frame
-    return read_rows(source, name, separator, bad_rows).frame
+    if frame is None or (_is_doubtful(frame) and _is_ragged(frame, source, name, form)):
+        frame = read_rows(source, name, separator, bad_rows).frame
+    frame = _with_numbers(frame, name, form)
+    _say_codes(frame, name, form)
+    return frame
+
+
+def _say_codes(frame: pl.DataFrame, name: str, form: Form) -> None:
+    """Warn of codes that were read as numbers."""
+    lost = {column: code for column, code in form.codes.items() if frame[column].dtype.is_numeric()}
+    if lost:
+        told = ", ".join(f"{column!r} (such as {code})" for column, code in lost.items())
+        tell(
+            f"{name}: digits that begin with 0 are read as numbers, without their zeros: {told}; to keep them, give a "
+            "frame with text instead of the file"
+        )
+
+
+def _with_numbers(frame: pl.DataFrame, name: str, form: Form) -> pl.DataFrame:
+    """Return a table whose columns of text are numbers, if nothing but missing values speaks against it."""
+    made: list[pl.Series] = []
+    missing: dict[str, pl.Series] = {}
+    for column in frame.get_columns():
+        numbers = as_numbers(column, comma=form.separator != ",") if column.dtype == pl.String else None
+        if numbers is not None:
+            made.append(numbers)
+            words = column.filter(says_missing(column))
+            missing |= {column.name: words} if len(words) else {}
+    say_missing(name, missing)
+    return frame.with_columns(made)
 
 
 def read_rows(source: Path | bytes, name: str, separator: str, bad_rows: BadRows | None) -> Text:
     """Return the same table, read row by row, and the line of each row."""
     text = _decoded(_content(source), name)
     form = recognise(text[:HEAD], separator)
-    records = list(_records(text, form.separator, name))
+    records = list(_records(text, form, name))
     if not records:
         raise DataError(f"{name}: the file has no rows")
-    first = records[0][1]
+    line, first = records[0]
     width = len(first)
     rows = records[1:] if form.header else records
     bad = {line: len(fields) for line, fields in rows if len(fields) != width}
     if bad:
-        _refuse_or_say(name, width, bad, len(rows), bad_rows)
+        _refuse_or_say(name, line, width, bad, len(rows), bad_rows)
         rows = [(line, fields) for line, fields in rows if line not in bad]
     if not rows:
         raise DataError(f"{name}: the file has no rows")
-    names = _names(first) if form.header else _places(width)
+    names = _names(first) if form.header else without_names(width)
     columns = zip(*(fields for _, fields in rows), strict=True)
     made = {title: _typed(values, form) for title, values in zip(names, columns, strict=True)}
     return Text(pl.DataFrame(made), [line for line, _ in rows])
-
-
-def recognise(head: str, separator: str) -> Form:
-    """Return the form of a table from how it begins."""
-    counted = {mark: _sample(head, mark) for mark in SEPARATORS}
-    widths = {mark: _width(rows) for mark, rows in counted.items()}
-    chosen = max(SEPARATORS, key=lambda mark: (widths[mark], mark == separator))
-    if widths[chosen] < 2:
-        chosen = separator
-    rows = counted[chosen]
-    cells = [cell.strip() for row in rows[1:] for cell in row]
-    comma = chosen != "," and any(map(COMMA.fullmatch, cells)) and not any(map(POINT.fullmatch, cells))
-    header = _has_header(rows)
-    return Form(chosen, header, comma, _codes(rows, header))
 
 
 def listed(what: str, places: Sequence[object]) -> str:
     """Return the first of some lines or rows for a message."""
     more = f" and {len(places) - LISTED:,} more" if len(places) > LISTED else ""
     return f"{what}{'s' if len(places) > 1 else ''} {', '.join(map(str, places[:LISTED]))}{more}"
-
-
-def _sample(head: str, separator: str) -> list[list[str]]:
-    """Return the first rows; the last is left out, because the sample may end within it."""
-    try:
-        rows = [row for row in csv.reader(io.StringIO(head), delimiter=separator) if row]
-    except csv.Error:
-        return []
-    return rows[:-1] if len(head) >= HEAD - 4 and len(rows) > 1 else rows
-
-
-def _width(rows: list[list[str]]) -> int:
-    """Return how many fields the rows have, 1 if they do not agree."""
-    if not rows:
-        return 1
-    agreeing = sum(len(row) == len(rows[0]) for row in rows)
-    return len(rows[0]) if agreeing >= CONSISTENT * len(rows) else 1
-
-
-def _has_header(rows: list[list[str]]) -> bool:
-    """Return whether the first row names columns: its kinds are not those below, or its values do not recur there."""
-    if not rows or not rows[0][0].strip():  # pandas writes no name for its index
-        return True
-    alike = not rows[1:] and any(_kind(cell) != "text" for cell in rows[0])
-    for place, cell in enumerate(rows[0]):
-        below = {row[place].strip() for row in rows[1:] if len(row) > place} - {""}
-        kinds = {_kind(value) for value in below}
-        if len(kinds) == 1 and "text" not in kinds and cell.strip():
-            if _kind(cell.strip()) not in kinds:
-                return True
-            alike = True
-        alike |= cell.strip() in below
-    return not alike
-
-
-def _codes(rows: list[list[str]], header: bool) -> dict[str, str]:
-    """Return the columns that hold digits of one length, some of which begin with 0, and one of these."""
-    names = rows[0] if rows else []
-    found = {}
-    for place, name in enumerate(names if header else _places(len(names))):
-        cells = [cell for row in rows[header:] if len(row) > place and (cell := row[place].strip())]
-        zeros = [cell for cell in cells if cell[0] == "0"]
-        if zeros and len(zeros[0]) > 1 and len(set(map(len, cells))) == 1 and all(map(DIGITS.fullmatch, cells)):
-            found[name] = zeros[0]
-    return found
-
-
-def _kind(cell: str) -> str:
-    if NUMBER.fullmatch(cell):
-        return "number"
-    return "date" if DATE.fullmatch(cell) else "text"
 
 
 def _quick(source: Path | bytes, form: Form) -> pl.DataFrame | None:
@@ -186,12 +124,13 @@ def _quick(source: Path | bytes, form: Form) -> pl.DataFrame | None:
             source,
             separator=form.separator,
             has_header=form.header,
+            skip_rows=form.first_line - 1,
             decimal_comma=form.decimal_comma,
             infer_schema_length=10_000,
         )
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
         return None
-    names = _names(frame.columns) if form.header else _places(frame.width)
+    names = _names(frame.columns) if form.header else without_names(frame.width)
     return frame.rename(dict(zip(frame.columns, names, strict=True)))
 
 
@@ -203,7 +142,7 @@ def _is_doubtful(frame: pl.DataFrame) -> bool:
 def _is_ragged(frame: pl.DataFrame, source: Path | bytes, name: str, form: Form) -> bool:
     """Return whether rows were filled up: short ones, and empty lines."""
     rows = 0
-    for _, fields in _records(_decoded(_content(source), name), form.separator, name):
+    for _, fields in _records(_decoded(_content(source), name), form, name):
         rows += 1
         if len(fields) != frame.width:
             return True
@@ -239,11 +178,9 @@ def _decoded(content: bytes, name: str) -> str:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-    warnings.warn(
+    tell(
         f"{name}: it is not UTF-8 (line {line}), so it is read as Windows-1252, which contains Latin 1; save it as "
-        "UTF-8 if letters are wrong",
-        UserWarning,
-        stacklevel=3,
+        "UTF-8 if letters are wrong"
     )
     try:
         return content.decode("cp1252")
@@ -251,21 +188,25 @@ def _decoded(content: bytes, name: str) -> str:
         return content.decode("latin-1")
 
 
-def _records(text: str, separator: str, name: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows that are not empty, each with the line at which it begins."""
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
-    line = 1
+def _records(text: str, form: Form, name: str) -> Iterator[Record]:
+    """Yield the rows of the table that are not empty."""
     try:
-        for fields in reader:
-            if fields:
+        for line, fields in numbered(text, form.separator):
+            if line >= form.first_line:
                 yield line, fields
-            line = reader.line_num + 1
     except csv.Error as error:
-        raise DataError(f"{name}: line {line} could not be read ({error}); is a quote never closed?") from None
+        raise DataError(f"{name}: {error}; is a quote never closed?") from None
 
 
-def _refuse_or_say(name: str, width: int, bad: dict[int, int], rows: int, bad_rows: BadRows | None) -> None:
-    """Refuse rows with a wrong number of fields, or say that they are left out."""
+def _refuse_or_say(name: str, line: int, width: int, bad: dict[int, int], rows: int, bad_rows: BadRows | None) -> None:
+    """Refuse rows with a wrong number of fields, or say that they are left out; a first line that most do not agree
+    with is refused: it is probably no header."""
+    usual, often = Counter(bad.values()).most_common(1)[0]
+    if 2 * often > rows:
+        raise DataError(
+            f"{name}: line {line}, the first, has {width} fields, but {often:,} of the {rows:,} rows below it have "
+            f"{usual}; delete the lines above the header, or give the header a name for each column"
+        )
     told = listed("line", [f"{line} ({count} fields)" for line, count in bad.items()])
     text = f"{name}: {len(bad):,} of {rows:,} rows do not have {width} fields as the first line does: {told}"
     leave_out(text, bad_rows)
@@ -277,7 +218,7 @@ def leave_out(text: str, bad_rows: BadRows | None) -> None:
         raise DataError(f"{text}; mend them")
     if bad_rows == "error":
         raise DataError(f"{text}; mend them, or leave them out: bad_rows='skip', or --bad-rows skip")
-    warnings.warn(f"{text}; they are left out", UserWarning, stacklevel=2)
+    tell(f"{text}; they are left out")
 
 
 def _names(first: list[str]) -> list[str]:
@@ -287,11 +228,6 @@ def _names(first: list[str]) -> list[str]:
         again = sum(other == title for other in map(str.strip, first[: len(names)]))
         names.append(f"{title}_duplicated_{again - 1}" if again else title)
     return names
-
-
-def _places(width: int) -> list[str]:
-    """Return the names of columns that have none."""
-    return [f"column_{n + 1}" for n in range(width)]
 
 
 def _typed(values: Sequence[str], form: Form) -> pl.Series:

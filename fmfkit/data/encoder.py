@@ -15,7 +15,7 @@ from fmfkit.data import blocks as block_kinds
 from fmfkit.data import text
 from fmfkit.data.blocks import Block, Instances, Learnt
 from fmfkit.data.ids import Ids
-from fmfkit.data.sides import HISTORY, INDICATOR, Attributes
+from fmfkit.data.sides import HISTORY, INDICATOR, IS_LABEL, Attributes
 from fmfkit.errors import DataError
 from fmfkit.sections import Section
 
@@ -44,6 +44,25 @@ class SideEncoder:
     def learn(cls, side: Attributes) -> SideEncoder:
         """Let the blocks look at the table."""
         return cls(side.ids, side.table.columns[0], side.indicator, side.learnt, side.label, side.labels())
+
+    def continued(self, side: Attributes) -> Attributes:
+        """Return further instances with these blocks and this label, where their table has the columns.
+
+        However few they are, what was guessed of them does not count for columns that are known. Blocks and a label
+        that are given do.
+        """
+        columns = side.table.columns
+        label = self.label if "label" in side.guessed and self.label in columns else side.label
+        mine = {one.block.title: one.block for one in self.blocks if {*one.block.columns} <= {*columns}}
+        mine = {title: block for title, block in mine.items() if block.columns}
+        known = {label, *(column for one in self.blocks for column in one.block.columns)}
+        given = {block.title: block for block in side.blocks}
+        if "blocks" in side.guessed:
+            given = {title: block for title, block in given.items() if not {*block.columns} <= known}
+        blocks = mine | given
+        used = {label, *(column for block in blocks.values() for column in block.columns)}
+        left_out = {name: why for name, why in side.left_out.items() if name not in used and why != IS_LABEL}
+        return attrs.evolve(side, blocks=tuple(blocks.values()), label=label, left_out=left_out)
 
     def extended(self, side: Attributes) -> SideEncoder:
         """Return it with the ids and features of further instances after its own."""
@@ -133,6 +152,11 @@ class Encoder:
     def learn(cls, data: Dataset) -> Encoder:
         """Let all blocks look at the training data."""
         return cls(SideEncoder.learn(data.queries), SideEncoder.learn(data.targets), data.history)
+
+    def continued(self, data: Dataset) -> Dataset:
+        """Return further data with these blocks and labels, where its tables have the columns."""
+        queries, targets = self.queries.continued(data.queries), self.targets.continued(data.targets)
+        return attrs.evolve(data, queries=queries, targets=targets)
 
     def extended(self, data: Dataset) -> Encoder:
         """Return it with the ids and features of further data after its own."""

@@ -95,7 +95,8 @@ class Ids:
             return np.zeros(0, np.int32)
         if column.dtype != self.values.dtype:
             raise DataError(
-                f"{what}: ids of kind {column.dtype} were given, those known are of kind {self.values.dtype}"
+                f"{what}: ids of kind {column.dtype} were given, those known are of kind {self.values.dtype}: "
+                f"{_odd(column)!r} where there is {self.at([0])[0]!r}"
             )
         if len(column) <= FEW:
             return self._find(column)
@@ -173,9 +174,8 @@ class Ids:
     def followed_by(self, other: Ids) -> Ids:
         """Return these ids and those of ``other`` that are not among them."""
         if (self.objects is None) != (other.objects is None) or self.values.dtype != other.values.dtype:
-            raise DataError(
-                f"ids are of another kind than before: {other.at([0])[0]!r} where there was {self.at([0])[0]!r}"
-            )
+            example = other.at([0])[0] if other.objects is not None else _odd(other.values)
+            raise DataError(f"ids are of another kind than before: {example!r} where there was {self.at([0])[0]!r}")
         new = other.at(np.flatnonzero(self.rows_of(other) < 0))
         if self.objects is None:
             return Ids(pl.concat([self.values, pl.Series("id", new, dtype=self.values.dtype)]))
@@ -243,6 +243,16 @@ def _column(given: Any, what: str) -> pl.Series:
         raise DataError(f"{what}: expected ids of one kind, got {given!r:.80} ({str(error).splitlines()[0]})") from None
 
 
+def whole_numbers(column: pl.Series) -> pl.Series:
+    """Return ids that are text as whole numbers; those that are none are missing."""
+    return column.str.strip_chars().cast(pl.Int64, strict=False)
+
+
+def wants_numbers(known: pl.Series, given: pl.Series) -> bool:
+    """Tell whether ids are numbers, and others that are given are text, most of which are numbers."""
+    return known.dtype == pl.Int64 and given.dtype == pl.String and 2 * whole_numbers(given).count() > given.count()
+
+
 def _numbers(column: pl.Series) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Return the number of each value, different ones being numbered as they come, and where each came first."""
     rows, first = number_keys(column.hash(1).to_numpy())
@@ -253,6 +263,12 @@ def _numbers(column: pl.Series) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     known = pl.DataFrame({"id": values, "row": pl.int_range(len(values), dtype=pl.Int32, eager=True)})
     found = pl.DataFrame({"id": column}).join(known, on="id", how="left", maintain_order="left")["row"].to_numpy()
     return found.astype(np.int32), np.flatnonzero(column.is_first_distinct())
+
+
+def _odd(column: pl.Series) -> Any:
+    """Return an id that shows of what kind a column is: where it is text, one that is no number, if there is any."""
+    odd = column.filter(whole_numbers(column).is_null()) if column.dtype == pl.String else column
+    return odd[0] if len(odd) else column[0]
 
 
 def _hashable(value: Any, what: str) -> Any:
@@ -279,7 +295,9 @@ def code(columns: tuple[pl.Series, ...], what: str) -> tuple[list[pl.Series], di
     columns = tuple(normal(column, what) for column in columns)
     kinds = {str(column.dtype) for column in columns}
     if len(kinds) > 1:
-        raise DataError(f"{what}: ids are of kind {' in one table and '.join(sorted(kinds))} in another")
+        examples = {str(column.dtype): repr(_odd(column)) for column in columns}
+        both, told = " in one table and ".join(sorted(kinds)), " and ".join(examples[kind] for kind in sorted(kinds))
+        raise DataError(f"{what}: ids are of kind {both} in another, such as {told}")
     if columns[0].dtype in KINDS.values():
         return list(columns), None
     objects: dict[Hashable, int] = {}

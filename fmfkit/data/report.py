@@ -15,6 +15,7 @@ from fmfkit.data.blocks import Numeric, Precomputed
 from fmfkit.data.blocks.guess import HARDLY
 from fmfkit.data.encoder import Encoder, SideEncoder
 from fmfkit.data.positives import Recognised, recognise
+from fmfkit.data.sides import Attributes
 from fmfkit.notebooks import columns_table
 
 if TYPE_CHECKING:
@@ -57,6 +58,8 @@ class Report:
     notes: tuple[str, ...]
     """What was made of the pairs."""
     warnings: tuple[str, ...]
+    told: tuple[str, ...] = ()
+    """What was warned of while the data was read, which ``print`` does not repeat."""
 
     def __str__(self) -> str:
         """Return it for people."""
@@ -85,10 +88,13 @@ class Report:
         return columns_table(first, names, rows) + "".join(f"<p>{html.escape(line)}</p>" for line in said)
 
 
-def report(data: Dataset, test: Dataset | None = None, recognised: Recognised | None = None) -> Report:
-    """Look at a data set, and at the part that it will be tested on."""
+def report(
+    data: Dataset, test: Dataset | None = None, recognised: Recognised | None = None, start: Encoder | None = None
+) -> Report:
+    """Look at a data set, and at the part that it will be tested on; ``start`` is of a model that it goes on from."""
     known = recognise(data) if recognised is None else recognised
-    encoder = Encoder.learn(data)
+    data = data if start is None else start.continued(data)
+    encoder = Encoder.learn(data) if start is None else _of_update(start, data)
     sides = encoder.features(data)
     blocks: list[BlockReport] = []
     notes = [*([] if known.note is None else [known.note]), *data.notes]
@@ -121,7 +127,19 @@ def report(data: Dataset, test: Dataset | None = None, recognised: Recognised | 
         blocks=tuple(blocks),
         notes=tuple(notes),
         warnings=tuple(warnings),
+        told=data.told,
     )
+
+
+def _of_update(start: Encoder, data: Dataset) -> Encoder:
+    """Return the encoder of a model with further data, with those blocks that the data says something of."""
+    now = start.extended(data)
+
+    def told(encoder: SideEncoder, side: Attributes) -> SideEncoder:
+        said = {block.title for block in side.blocks}
+        return attrs.evolve(encoder, blocks=tuple(one for one in encoder.blocks if one.block.title in said))
+
+    return Encoder(told(now.queries, data.queries), told(now.targets, data.targets), now.history)
 
 
 def _block(side: str, name: str, kind: str, matrix: sp.csr_array) -> BlockReport:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Literal, get_args
 
 import attrs
 import polars as pl
 
-from fmfkit.data.delimited import BadRows, leave_out
-from fmfkit.data.ids import Ids
+from fmfkit.data.cells import numbers
+from fmfkit.data.delimited import LISTED, BadRows, leave_out
+from fmfkit.data.ids import Ids, wants_numbers, whole_numbers
 from fmfkit.data.positives import all_positive
-from fmfkit.data.tables import require
+from fmfkit.data.tables import Source, is_text_file, places, require
+from fmfkit.data.telling import tell
+from fmfkit.data.times import are_times, as_times
 from fmfkit.errors import DataError
 
 ROLES: dict[str, tuple[str, ...]] = {
@@ -27,10 +31,26 @@ ROLES: dict[str, tuple[str, ...]] = {
 """Names by which columns are known if they are not named."""
 
 
-def find_roles(frame: pl.DataFrame, given: Mapping[str, str | None]) -> dict[str, str | None]:
-    """Return the column for each role: as named, else by a usual name, else by place."""
+def named_as(
+    before: Mapping[str, str | None], given: Mapping[str, str | None], frame: pl.DataFrame
+) -> dict[str, str | None]:
+    """Return the names of columns that are given, else as they were ``before``; weight and time may be left out."""
+    optional = {role for role in ("weight", "time") if before.get(role) not in frame.columns}
+    return {role: name or (None if role in optional else before.get(role)) for role, name in given.items()}
+
+
+def find_roles(
+    frame: pl.DataFrame, given: Mapping[str, str | None], before: Mapping[str, str | None] | None = None
+) -> dict[str, str | None]:
+    """Return the column for each role: as named, else by a usual name, else by place; ``before`` has all names of a
+    table that was read earlier, and nothing else is looked for then."""
+    if before:
+        roles = named_as(before, given, frame)
+        require(frame, roles, "pairs")
+        _check_different(roles)
+        return roles
     require(frame, given, "pairs")
-    roles: dict[str, str | None] = dict(given)
+    roles = dict(given)
     taken = {column for column in given.values() if column is not None}
     for role, usual in ROLES.items():
         if roles[role] is None:
@@ -38,17 +58,19 @@ def find_roles(frame: pl.DataFrame, given: Mapping[str, str | None]) -> dict[str
             roles[role] = next((names[name] for name in usual if name in names), None)
         taken |= {column for column in (roles[role],) if column is not None}
     for role in ("query", "target"):
-        free = [column for column in frame.columns if column not in taken]
         if roles[role] is None:
+            free = [column for column in frame.columns if column not in taken and not are_times(frame[column])]
             if not free:
-                raise DataError(f"pairs: no column is left for the {role}; the columns are {frame.columns}")
+                times = [column for column in frame.columns if column not in taken]
+                but = f" but {times[0]!r}, which holds times: {role}= or --{role} names it" if times else ""
+                raise DataError(f"pairs: no column is left for the {role}{but}; the columns are {frame.columns}")
             roles[role] = free[0]
             taken.add(free[0])
     if roles["rating"] is None:
         free = [column for column in frame.columns if column not in taken]
-        numbers = [column for column in free if frame[column].dtype.is_numeric()]
-        numbers += [column for column in free if _written_numbers(frame[column]) is not None]
-        roles["rating"] = numbers[0] if numbers else None
+        fit = [column for column in free if frame[column].dtype.is_numeric()]
+        fit += [column for column in free if _written_numbers(frame[column]) is not None]
+        roles["rating"] = fit[0] if fit else None
     _check_different(roles)
     return roles
 
@@ -61,11 +83,15 @@ def _check_different(roles: Mapping[str, str | None]) -> None:
         raise DataError(f"pairs: column {twice[0]!r} is given for the {told}; each needs a column of its own")
 
 
-def by_place(roles: Mapping[str, str | None], given: Mapping[str, str | None]) -> list[str]:
+def by_place(frame: pl.DataFrame, roles: Mapping[str, str | None], given: Mapping[str, str | None]) -> list[str]:
     """Return what is said of columns that were found by place, because no name said what they are for."""
     found = {role: name for role, name in roles.items() if name is not None and given[role] is None}
     guessed = [f"{name!r} the {role}" for role, name in found.items() if name.lower() not in ROLES[role]]
-    return [f"columns of the pairs, by place: {', '.join(guessed)}"] if guessed else []
+    if not guessed:
+        return []
+    times = [repr(name) for name in frame.columns if name not in roles.values() and are_times(frame[name])]
+    over = f"; passed over {', '.join(times)}, which holds times: --time or time= names it" if times else ""
+    return [f"columns of the pairs, by place: {', '.join(guessed)}{over}"]
 
 
 def unused(frame: pl.DataFrame, roles: Mapping[str, str | None]) -> list[str]:
@@ -79,37 +105,68 @@ def usable(
     frame: pl.DataFrame,
     roles: Mapping[str, str | None],
     bad_rows: BadRows | None,
-    where: Callable[[Sequence[int]], str],
+    source: Source,
+    known: Mapping[str, Ids] | None = None,
 ) -> pl.DataFrame:
     """Return the columns that have a role, in rows that have ids, and finite numbers as rating and weight.
 
-    ``where`` says in a message where rows are.
+    ``source`` is what the table was read from, whose lines messages name; ``known`` are ids that those of the table are
+    looked up among: where they are numbers, text that is none is no id.
     """
     frame = frame.select(column for column in roles.values() if column is not None)
     time = roles["time"]
     if time is not None and str(frame[time].dtype).endswith("128"):
         raise DataError(f"pairs: column {time!r}, the time, holds {frame[time].dtype}, expected at most 64 bits")
+    if time is not None and frame[time].dtype == pl.String:
+        with suppress(DataError):  # text that is no time is refused where times are asked for
+            frame = frame.with_columns(as_times(frame[time]))
     kept = pl.repeat(True, frame.height, eager=True)
     for role, column in roles.items():
         if column is None or role == "time":
             continue
         values = frame[column]
         if role in ("query", "target"):
+            values = whole_numbers(values) if known and wants_numbers(known[role].values, values) else values
             good, fault = values.is_not_null(), "are missing"
+            if values.dtype != frame[column].dtype:
+                fault = "are missing or no numbers, as the ids that are known are"
         else:
             values = _numbers(values, role)
             good, fault = values.is_finite().fill_null(False), "are missing or no finite numbers"
-            frame = frame.with_columns(values)
         if not good.all():
             rows = (~good).arg_true().to_list()
-            leave_out(
-                f"pairs: {len(rows):,} of {len(good):,} values of {column!r}, the {role}, {fault}: {where(rows)}",
-                bad_rows,
-            )
+            at = places(source, rows, [_written(value) for value in frame[column].gather(rows[:LISTED])])
+            told = f"{len(rows):,} of {len(good):,} values of {column!r}, the {role}, {fault}: {at}"
+            leave_out(f"pairs: {told}", bad_rows)
+        frame = frame.with_columns(values)
         kept &= good
     if not kept.any():
         raise DataError("pairs: no row is left")
-    return frame if kept.all() else frame.filter(kept)
+    return frame if kept.all() else _numbers_again(frame.filter(kept), roles, source)
+
+
+def _written(value: object) -> str | None:
+    """Return a value as a message quotes it; None for a missing one."""
+    return repr(value) if isinstance(value, str) else None
+
+
+def _numbers_again(frame: pl.DataFrame, roles: Mapping[str, str | None], source: Source) -> pl.DataFrame:
+    """Return a table whose ids are numbers if nothing but rows that were left out made them text, and say so.
+
+    Text in frames was meant as text; of files it is known that a column of numbers is read as such.
+    """
+    if not is_text_file(source):
+        return frame
+    for name in (str(roles["query"]), str(roles["target"])):
+        made = whole_numbers(frame[name]) if frame[name].dtype == pl.String else None
+        if made is None or made.null_count():
+            continue
+        zeros = frame[name].filter(frame[name].str.contains(r"^0\d"))
+        without = f", without the zeros that they begin with, such as {zeros[0]}" if len(zeros) else ""
+        text = f"pairs: without the rows left out, ids of {name!r} are numbers, and are read as such{without}"
+        tell(text)
+        frame = frame.with_columns(made)
+    return frame
 
 
 def _numbers(series: pl.Series, role: str) -> pl.Series:
@@ -127,11 +184,8 @@ def _written_numbers(series: pl.Series) -> pl.Series | None:
     comma, where none has a point."""
     if series.dtype != pl.String:
         return None
-    text = series.str.strip_chars()
-    if not text.str.contains(r"^[+-]?\d*\.\d").any():
-        text = text.str.replace(",", ".", literal=True)
-    numbers = text.cast(pl.Float64, strict=False)
-    return numbers if numbers.count() > series.count() / 2 else None
+    found = numbers(series, comma=True).cast(pl.Float64)
+    return found if found.count() > series.count() / 2 else None
 
 
 Duplicates = Literal["auto", "error", "last", "mean", "count"]
@@ -147,6 +201,8 @@ class Once:
     roles: Mapping[str, str | None]
     counted: int = 0
     """How many rows repeated a pair, and became weights."""
+    note: str | None = None
+    """What became of rows that repeat a pair, where they became no weights."""
 
 
 def without_duplicates(
@@ -173,9 +229,11 @@ def without_duplicates(
             "--duplicates"
         )
     if duplicates == "last":
-        return Once(frame.unique([query, target], keep="last", maintain_order=True), roles)
+        note = f"{twice:,} rows repeat a pair: of each pair the last row counts"
+        return Once(frame.unique([query, target], keep="last", maintain_order=True), roles, note=note)
     if duplicates == "mean":
-        return Once(_merged(frame, roles, pl.Expr.mean), roles)
+        note = f"{twice:,} rows repeat a pair: the mean of each pair's ratings counts"
+        return Once(_merged(frame, roles, pl.Expr.mean), roles, note=note)
     return _counted(frame, roles, twice)
 
 

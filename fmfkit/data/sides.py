@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
@@ -14,16 +13,18 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from fmfkit.data.blocks import Block, Instances, Learnt, guess
+from fmfkit.data.cells import attributes
 from fmfkit.data.delimited import BadRows
 from fmfkit.data.ids import Ids, normal
-from fmfkit.data.roles import ROLES
-from fmfkit.data.tables import Source, as_words, attribute, read_table, require
+from fmfkit.data.joins import PLURAL, Pairs, first_rows, key_of, say_joined, usable_rows
+from fmfkit.data.tables import Source, as_words, attribute, places, read_table, require
 from fmfkit.errors import DataError
 
-PLURAL = {"query": "queries", "target": "targets"}
 INDICATOR = "indicator"
 HISTORY = "history"
 """The names of the feature blocks that no column makes."""
+IS_LABEL = "it is the label"
+"""Why a column of labels becomes no feature."""
 
 
 @attrs.frozen
@@ -61,6 +62,8 @@ class Attributes:
     """The column that people read: a title, a name."""
     left_out: Mapping[str, str] = attrs.field(factory=dict)
     """Columns that became no features, and why, where that was guessed."""
+    guessed: frozenset[str] = frozenset()
+    """What of it nobody gave, but the table looked like: "blocks", "label"."""
 
     @functools.cached_property
     def instances(self) -> Instances:
@@ -88,71 +91,49 @@ class Attributes:
 
 
 def describe_side(
-    role: str, column: pl.Series, given: SideTable, pairs: Mapping[str, str], bad_rows: BadRows = "error"
+    role: str, given: SideTable, pairs: Pairs, bad_rows: BadRows = "error"
 ) -> tuple[Attributes, NDArray[np.int32]]:
-    """Return what is known of one side, and the row of each pair's instance.
-
-    ``column`` has the pairs' ids; ``pairs`` has the names of the columns with the queries' and the targets' ids.
-    """
-    what = PLURAL[role]
-    pair_ids = normal(column, f"pairs, {column.name!r}")
+    """Return what is known of one side, and the row of each pair's instance."""
+    what, name = PLURAL[role], pairs.columns[role]
     if given.table is None:
-        if given.label is not None:
-            raise DataError(f"{what}: there is no table of {what} to take the label {given.label!r} from")
-        table, key, keys = None, "id", pair_ids[:0]
-    else:
-        table = read_table(given.table, what, bad_rows=bad_rows)
-        key = given.id or _key(role, table, pairs)
-        require(table, {"id": key, "label": given.label}, what)
-        keys = normal(table[key], f"{what}, {key!r}")
+        return _without_table(given, normal(pairs.ids(role), f"pairs, {name!r}"), what)
+    table = read_table(given.table, what, bad_rows=bad_rows)
+    key = given.id or key_of(role, table, pairs.columns)
+    require(table, {"id": key, "label": given.label}, what)
+    label = given.label or _usual_label(role, [column for column in table.columns if column != key])
+    table = attributes(table, (key, label), what, functools.partial(places, given.table))
+    table = usable_rows(role, table, key, pairs, given.table, bad_rows)
+    at, table = table[table.columns[-1]], table[:, :-1]
+    pair_ids, keys = normal(pairs.ids(role), f"pairs, {name!r}"), normal(table[key], f"{what}, {key!r}")
     ids, (pair_rows, table_rows) = Ids.numbered(pair_ids, keys, what=f"{what}, {key!r}")
-    if table is not None and given.id is None and key != column.name and key.lower() != "id":
-        _say_joined(what, key, column.name, len(np.unique(pair_rows)), pair_rows, table_rows)
-    aligned = _aligned(table, key, ids, table_rows, what)
-    label = given.label or _usual_label(role, aligned)
+    if given.id is None:
+        met = np.unique(pair_rows)
+        say_joined(role, key, keys, pairs, len(met), int(np.isin(met, table_rows).sum()))
+
+    def where(rows: list[int], told: list[str]) -> str:
+        return places(given.table, at.gather(rows).to_list(), told)
+
+    place = first_rows(ids, table_rows, f"{what}: column {key!r}", where, bad_rows)
+    others = table.drop(key).select(pl.all().gather(pl.Series(place).replace(-1, None)))
+    aligned = pl.DataFrame({key: ids.values}).with_columns(others)
     blocks, left_out = _blocks(given, aligned, [key, *([label] if label else [])])
-    if table is None and any(block.columns for block in blocks):
-        raise DataError(f"{what}: there is no table of {what} to take the blocks' columns from")
     _check_blocks(what, aligned, blocks, given.indicator)
-    return Attributes(ids, aligned, blocks, given.indicator, label, left_out), pair_rows
+    guessed = {"blocks": given.blocks == "guess", "label": given.label is None}
+    asked = frozenset(name for name, without in guessed.items() if without)
+    return Attributes(ids, aligned, blocks, given.indicator, label, left_out, asked), pair_rows
 
 
-def _key(role: str, table: pl.DataFrame, pairs: Mapping[str, str]) -> str:
-    """Return the column that a table is joined by: called as in the pairs, else by a usual name or id, else the first.
-
-    A table that has the ids of the other side instead is refused: equal numbers would join what does not belong
-    together.
-    """
-    if pairs[role] in table.columns:
-        return pairs[role]
-    names = {column.lower(): column for column in table.columns}
-    if usual := [names[name] for name in (*ROLES[role], "id") if name in names]:
-        return usual[0]
-    other = "target" if role == "query" else "query"
-    of_other = [column for column in table.columns if column == pairs[other] or column.lower() in ROLES[other]]
-    if of_other:
-        raise DataError(
-            f"{PLURAL[role]}: the table has no column {pairs[role]!r}, but {of_other[0]!r}, which holds "
-            f"{PLURAL[other]}: was it to be given as the {PLURAL[other]}? If not, id= names the column to join by"
-        )
-    return table.columns[0]
-
-
-def _say_joined(
-    what: str, key: str, name: str, count: int, pair_rows: NDArray[np.int32], table_rows: NDArray[np.int32]
-) -> None:
-    """Say that a table is joined by a column that is called otherwise in the pairs; refuse it if no id is the same."""
-    met = int(np.isin(np.unique(pair_rows), table_rows).sum())
-    if not met:
-        raise DataError(
-            f"{what}: the table has no column {name!r}, and of its first, {key!r}, no value is among the {count:,} ids "
-            "of the pairs; id= names the column to join by"
-        )
-    warnings.warn(
-        f"{what}: joined by column {key!r}, which is {name!r} in the pairs; it has {met:,} of the {count:,} ids there",
-        UserWarning,
-        stacklevel=4,
-    )
+def _without_table(given: SideTable, pair_ids: pl.Series, what: str) -> tuple[Attributes, NDArray[np.int32]]:
+    """Return what is known of a side that no table describes, and the row of each pair's instance."""
+    if given.label is not None:
+        raise DataError(f"{what}: there is no table of {what} to take the label {given.label!r} from")
+    ids, (pair_rows,) = Ids.numbered(pair_ids, what=f"{what}, 'id'")
+    alone = pl.DataFrame({"id": ids.values})
+    blocks, _ = _blocks(given, alone, ["id"])
+    if any(block.columns for block in blocks):
+        raise DataError(f"{what}: there is no table of {what} to take the blocks' columns from")
+    _check_blocks(what, alone, blocks, given.indicator)
+    return Attributes(ids, alone, blocks, given.indicator, None, {}, frozenset({"blocks", "label"})), pair_rows
 
 
 def _blocks(given: SideTable, table: pl.DataFrame, known: list[str]) -> tuple[tuple[Block, ...], dict[str, str]]:
@@ -160,23 +141,11 @@ def _blocks(given: SideTable, table: pl.DataFrame, known: list[str]) -> tuple[tu
     if given.blocks != "guess":
         return tuple(given.blocks), {}
     guessed, left_out = guess(table, known)
-    return tuple(guessed), left_out | dict.fromkeys(known[1:], "it is the label")
+    return tuple(guessed), left_out | dict.fromkeys(known[1:], IS_LABEL)
 
 
-def _aligned(table: pl.DataFrame | None, key: str, ids: Ids, rows: NDArray[np.int32], what: str) -> pl.DataFrame:
-    """Return a table in the order of the ids, whose ``rows`` its own are; empty cells where it has none."""
-    place = np.full(len(ids), -1)
-    place[rows] = np.arange(len(rows))
-    if (again := np.flatnonzero(place[rows] != np.arange(len(rows)))).size:
-        raise DataError(f"{what}: column {key!r} has ids twice, such as {ids.at(rows[again[:1]])[0]!r}")
-    aligned = pl.DataFrame({key: ids.values})
-    if table is None:
-        return aligned
-    return aligned.with_columns(table.drop(key).select(pl.all().gather(pl.Series(place).replace(-1, None))))
-
-
-def _usual_label(role: str, table: pl.DataFrame) -> str | None:
-    names = {c.lower(): c for c in table.columns[1:]}
+def _usual_label(role: str, columns: Sequence[str]) -> str | None:
+    names = {column.lower(): column for column in columns}
     return next((names[usual] for usual in ("title", "name", f"{role}_name") if usual in names), None)
 
 

@@ -9,6 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from fmfkit.arguments import whole
+from fmfkit.data.times import as_times
 from fmfkit.errors import DataError
 from fmfkit.typing import SideName
 
@@ -97,9 +98,15 @@ def _known(time: NDArray[np.generic] | None, split: str) -> NDArray[np.generic]:
     """Return the time of each pair, which must be known."""
     if time is None:
         raise DataError(f"{split}: the pairs have no time; name its column: Dataset.of(..., time=...), or --time")
-    if pl.Series(time, nan_to_null=True).is_null().any():
+    known = pl.Series(time, nan_to_null=True)
+    if known.is_null().any():
         raise DataError(f"{split}: some pairs have no time; leave them out, or use another split")
-    return time
+    if known.dtype != pl.String:
+        return time
+    try:  # what could not be understood when it was read
+        return as_times(known).to_numpy()
+    except DataError as error:
+        raise DataError(f"{split}: {error}") from None
 
 
 def cold(rows: NDArray[np.int32], share: float, seed: int) -> Mask:

@@ -102,17 +102,30 @@ def _ending(path: Path) -> str:
     return next((suffix for suffix in reversed(suffixes) if suffix not in (".gz", ".zst", ".zip")), "")
 
 
-def places(source: Source, rows: Sequence[int]) -> str:
-    """Return where rows of a table are, for a message: the lines of a text file, else numbers from 0."""
+def is_text_file(source: Source) -> bool:
+    """Tell whether a table is read from a text file, whose columns are recognised by what they hold."""
     path = Path(source) if isinstance(source, str | os.PathLike) else None
-    if path is None or not path.is_file() or _ending(path) not in SEPARATOR:
-        return f"{listed('row', rows)}, counted from 0"
+    return path is not None and path.is_file() and _ending(path) in SEPARATOR
+
+
+def places(source: Source, rows: Sequence[int], values: Sequence[str | None] = ()) -> str:
+    """Return where rows of a table are, for a message: the lines of a text file, else numbers from 0; with values that
+    stand there."""
+
+    def told(what: str, numbers: Sequence[int]) -> str:
+        shown = zip(numbers, values, strict=False)
+        named = [number if value is None else f"{number} ({value})" for number, value in shown]
+        return listed(what, [*named, *numbers[len(named) :]])
+
+    if not is_text_file(source):
+        return f"{told('row', rows)}, counted from 0"
+    path = Path(source)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # all was said when it was read first
         lines = read_rows(path, str(path), SEPARATOR[_ending(path)], "skip").lines
     if rows[-1] >= len(lines):  # two readers that do not agree where rows end
-        return f"{listed('row', rows)}, counted from 0"
-    return listed("line", [lines[row] for row in rows])
+        return f"{told('row', rows)}, counted from 0"
+    return told("line", [lines[row] for row in rows])
 
 
 def _from_columns(columns: Mapping[str, Any], name: str) -> pl.DataFrame:
@@ -197,4 +210,4 @@ def require(frame: pl.DataFrame, columns: Mapping[str, str | None], name: str) -
         raise DataError(f"{name}: there is no column {wanted}; the columns are {frame.columns}")
 
 
-__all__ = ["Source", "as_words", "attribute", "places", "read_table", "require"]
+__all__ = ["Source", "as_words", "attribute", "is_text_file", "places", "read_table", "require"]

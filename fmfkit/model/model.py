@@ -17,13 +17,13 @@ from fmfkit.arguments import whole
 from fmfkit.interfaces import Loss
 from fmfkit.model import file
 from fmfkit.model.answers import Explanation, Ranked, contributions, to_compare
+from fmfkit.model.deviations import deviations
 from fmfkit.model.fold_in import Fixed, GivenPairs, fixed_side
 from fmfkit.model.intervals import Observed, Uncertainty, half_width
 from fmfkit.model.own import Own
 from fmfkit.model.parts import check_scores, checked_parts, model_parts
 from fmfkit.model.rows import all_but, excluded_rows, flat_rows, row_numbers
 from fmfkit.problem.features import FeatureRows, rows_of
-from fmfkit.problem.learnt import deviations
 from fmfkit.problem.problem import Problem
 from fmfkit.training.records import RoundRecord
 from fmfkit.training.state import State
@@ -146,17 +146,9 @@ class Model:
 
     @functools.cached_property
     def strengths(self) -> dict[str, float]:
-        """By how much scores deviate because of each feature block, as learnt; empty where strengths were given."""
-        learnt = self.state.strengths
-        if learnt is None:
-            return {}
-        U, V = self._last_embeddings
-        sides = ("query", learnt.query, self.X, V), ("target", learnt.target, self.Z, U)
-        return {
-            f"{side}.{block}": deviation
-            for side, found, features, theirs in sides
-            for block, deviation in deviations(found, features, theirs).items()
-        }
+        """By how much scores deviate because of each feature block: the standard deviation, over random pairs, of what
+        the block adds to the score; empty where strengths were given."""
+        return {} if self.state.strengths is None else deviations(self)
 
     def score(self, queries: ArrayLike, targets: ArrayLike, *, unknown: bool = False) -> Reals:
         """Return the scores of pairs of the problem's queries and targets, by their row numbers; they broadcast.

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fmfkit.interfaces import Loss
-from fmfkit.problem.features import FeatureRows, Features
+from fmfkit.problem.features import Features
 from fmfkit.problem.objective import LearntPenalty
 from fmfkit.problem.strengths import Part, Side, Spread
 from fmfkit.regularizers import ElasticNet
@@ -242,20 +242,6 @@ def spread_value(side: Side, embedding: Reals) -> float:
     if side.spread is None:
         return 0.0
     return float(spread_squares(side, embedding) @ side.spread.variance.astype(np.float64)) / 2
-
-
-def deviations(strengths: SideStrengths, features: FeatureRows, theirs: Reals) -> dict[str, float]:
-    """Return by how much scores deviate because of each feature block; ``theirs`` is the other side's embedding."""
-    squares = np.square(theirs, dtype=np.float64).mean(axis=0) if len(theirs) else np.zeros(theirs.shape[1])
-    values = np.square(features.values_by_row(), dtype=np.float64)
-    found = {}
-    for n, (name, part) in enumerate(features.blocks.items()):
-        within = (features.row_index >= part.start) & (features.row_index < part.stop)
-        each = float(values[within].sum()) / max(features.rows, 1)
-        variance = float(squares @ (1 / strengths.factors[n]))
-        variance += 0.0 if strengths.bias is None else float(1 / strengths.bias[n, 0])
-        found[name] = float(np.sqrt(each * variance))
-    return found
 
 
 def start_scales(strengths: Strengths, features: Features) -> Reals:

@@ -12,8 +12,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from fmfkit.data.dataset import Dataset
+from fmfkit.data.delimited import BadRows
 from fmfkit.data.encoder import Encoder, SideEncoder
 from fmfkit.data.ids import as_text, gather
+from fmfkit.data.roles import usable
 from fmfkit.data.sides import Attributes
 from fmfkit.data.tables import read_table, require
 from fmfkit.errors import DataError
@@ -107,10 +109,10 @@ def check_scale(loss: Loss, range_of_y: tuple[float, float]) -> None:
 
 
 def pairs_of_table(
-    encoder: Encoder, columns: Mapping[str, str | None], source: Any, unknown: Unknown
+    encoder: Encoder, columns: Mapping[str, str | None], source: Any, unknown: Unknown, bad_rows: BadRows
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], pl.DataFrame]:
     """Return the rows of the pairs of a table, or of a data set, and their ids."""
-    frame = None if isinstance(source, Dataset) else read_table(source, "pairs", bad_rows=None)
+    frame = None if isinstance(source, Dataset) else _ids_of_table(encoder, columns, source, bad_rows)
     rows, ids = [], []
     for role, what, side in (("query", "queries", encoder.queries), ("target", "targets", encoder.targets)):
         name = str(columns[role])
@@ -121,27 +123,34 @@ def pairs_of_table(
             )
             ids.append(theirs.column(at, name))
             continue
-        require(frame, {role: name}, "pairs")
         rows.append(rows_of(side, frame[name], f"pairs, {what}", unknown))
         ids.append(as_column(frame[name]).alias(name))
     return rows[0], rows[1], pl.DataFrame(ids)
 
 
-def known_pairs(of: Recommender, source: Any) -> Any:
-    """Return a table of pairs, or a data set, without the pairs that have ids that are not known."""
-    source = source if isinstance(source, Dataset) else read_table(source, "pairs", bad_rows=None)
-    i, j, _ = pairs_of_table(of.encoder, of.columns, source, "skip")
+def _ids_of_table(encoder: Encoder, columns: Mapping[str, str | None], source: Any, bad_rows: BadRows) -> pl.DataFrame:
+    """Return the ids of the pairs of a table."""
+    frame = read_table(source, "pairs", bad_rows=bad_rows)
+    roles = {role: str(columns[role]) for role in ("query", "target")}
+    require(frame, roles, "pairs")
+    known = {"query": encoder.queries.ids, "target": encoder.targets.ids}
+    return usable(frame, {**roles, "time": None}, bad_rows, source, known)
+
+
+def known_pairs(of: Recommender, source: Dataset) -> Dataset:
+    """Return a data set without the pairs that have ids that are not known."""
+    i, j, _ = pairs_of_table(of.encoder, of.columns, source, "skip", "error")
     known = (i >= 0) & (j >= 0)
     if not known.any():
         raise DataError(f"pairs: of {len(known)} pairs none has ids that are known")
-    return source.only(known) if isinstance(source, Dataset) else source.filter(known)
+    return source.only(known)
 
 
 def predicted_table(
-    of: Recommender, source: Any, interval: float | None, unknown: Unknown, *, clip: bool
+    of: Recommender, source: Any, interval: float | None, unknown: Unknown, *, clip: bool, bad_rows: BadRows
 ) -> pl.DataFrame:
     """Return the pairs of a table with what is predicted for each; see ``Recommender.predict_table``."""
-    i, j, frame = pairs_of_table(of.encoder, of.columns, source, unknown)
+    i, j, frame = pairs_of_table(of.encoder, of.columns, source, unknown, bad_rows)
     predicted, known = of.model.predict(i, j, unknown=True), (i >= 0) & (j >= 0)
     frame = frame.with_columns(predicted=(of.clipped(predicted) if clip else predicted).astype(float))
     if interval is not None:

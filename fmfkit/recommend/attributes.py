@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import operator
 import re
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from fmfkit.arguments import suggestion
 from fmfkit.data import text
 from fmfkit.data.blocks import Tags
+from fmfkit.data.cells import numbers
 from fmfkit.data.ids import DAYS
 from fmfkit.data.sides import Attributes
 from fmfkit.data.tables import attribute
@@ -101,12 +103,28 @@ def _merged(now: pl.DataFrame, before: pl.DataFrame, rows: int) -> pl.DataFrame:
     missing = rows - before.height
     columns = []
     for name in dict.fromkeys([*now.columns, *before.columns]):
-        if name in before.columns and (name not in now.columns or now[name].dtype == before[name].dtype):
-            old = before[name].extend_constant(None, missing)
-            columns.append(old if name not in now.columns else now[name].zip_with(now[name].is_not_null(), old))
-        else:
+        if name not in before.columns:
             columns.append(now[name])
+            continue
+        old = before[name].extend_constant(None, missing)
+        said = _like(now[name], old.dtype) if name in now.columns else None
+        columns.append(old if said is None else said.zip_with(said.is_not_null(), old))
     return pl.DataFrame(columns)
+
+
+def _like(column: pl.Series, dtype: Any) -> pl.Series:
+    """Return a column in the kind that it has in the model; what cannot be of it is missing, and it is said."""
+    try:
+        made = column.cast(dtype, strict=False)
+    except pl.exceptions.PolarsError:
+        made = pl.Series(column.name, [None] * len(column), dtype=dtype)
+    if lost := column.filter(column.is_not_null() & made.is_null()).to_list():
+        text = (
+            f"targets: {len(lost):,} values of {column.name!r}, such as {lost[0]!r}, are no {dtype}, as in the model "
+            "to start from: answers cannot be filtered by them"
+        )
+        warnings.warn(text, UserWarning, stacklevel=2)
+    return made
 
 
 def matching(frame: pl.DataFrame, where: Where) -> NDArray[np.bool_]:
@@ -162,9 +180,23 @@ def _compared(column: pl.Series, comparison: str, value: str) -> NDArray[np.bool
         return equal if comparison == "=" else ~equal
     if column.dtype == pl.List:
         raise DataError(f"where: {column.name!r} holds lists, which have no order; use = or !=")
+    if column.dtype == pl.String:
+        _refuse_numbers_as_text(column, value)
     known = column.is_not_null().to_numpy()
     found = COMPARISONS[comparison](column, pl.Series([parsed], dtype=column.dtype)).fill_null(False).to_numpy()
     return np.asarray(known & found)
+
+
+def _refuse_numbers_as_text(column: pl.Series, value: str) -> None:
+    """Refuse to compare text with a number, where most of it are numbers: as text 10 is less than 9."""
+    written = pl.Series([value], dtype=pl.String)
+    odd = column.filter(column.is_not_null() & numbers(column, comma=True).is_null())
+    if numbers(written, comma=True).count() and 2 * len(odd) < column.count():
+        because = f", because of values such as {odd[0]!r}" if len(odd) else ""
+        raise DataError(
+            f"where: {column.name!r} is text{because}, and text is not compared as numbers are; make it a column of "
+            "numbers, and train again"
+        )
 
 
 def _parsed(column: pl.Series, value: str) -> Any:

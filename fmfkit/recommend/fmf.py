@@ -13,6 +13,7 @@ import attrs
 from fmfkit.arguments import whole
 from fmfkit.data.dataset import Dataset
 from fmfkit.data.positives import Recognised
+from fmfkit.errors import DataError
 from fmfkit.notebooks import in_notebook
 from fmfkit.plugins.registry import resolve, resolve_callbacks
 from fmfkit.problem.problem import Problem
@@ -134,6 +135,19 @@ def check_data(data: Any, start: Any = None) -> None:
         raise TypeError(
             f"start: expected a Recommender, got {type(start).__name__}; Recommender.load(path) reads one from a file"
         )
+    if start is not None:
+        _check_sides(data, start)
+
+
+def _check_sides(data: Dataset, start: Recommender) -> None:
+    """Refuse an update whose queries are what the model to start from calls its targets, or the other way round."""
+    for role, other in (("query", "target"), ("target", "query")):
+        column = data.columns.get(role)
+        if column is not None and column == start.columns.get(other) != start.columns.get(role):
+            raise DataError(
+                f"data: column {column!r} was taken as the {role}, and is the {other} of the model to start from; read "
+                "the table by the model's names: Dataset.of(..., columns=start.columns)"
+            )
 
 
 def trained(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -10,10 +11,11 @@ import polars as pl
 import scipy.sparse as sp
 
 from fmfkit.data.blocks import Instances
+from fmfkit.data.cells import attributes
 from fmfkit.data.encoder import Encoder, SideEncoder
 from fmfkit.data.ids import Ids, as_text, normal
 from fmfkit.data.sides import HISTORY, Attributes
-from fmfkit.data.tables import read_table
+from fmfkit.data.tables import places, read_table
 from fmfkit.errors import DataError
 from fmfkit.model.extension import with_columns, with_rows
 from fmfkit.recommend.attributes import kept_attributes
@@ -29,6 +31,7 @@ def with_targets(of: Recommender, table: Any, extra: Mapping[str, Any] | None) -
     key = next((name for name in (side.key, of.columns.get("target")) if name in frame.columns), frame.columns[0])
     if frame[key].n_unique() < frame.height:
         raise DataError(f"targets: column {key!r} has ids twice")
+    frame = attributes(frame, (key, side.label), "targets", functools.partial(places, table))
     frame = frame.select(pl.col(key), pl.exclude(key)).filter(pl.Series(side.ids.rows(frame[key], "targets") < 0))
     if not frame.height:
         return of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from fmfkit.data.blocks import Instances
+from fmfkit.data.cells import attributes
 from fmfkit.data.encoder import history_features
 from fmfkit.data.ids import Ids, as_text
 from fmfkit.data.roles import usable
@@ -86,7 +87,7 @@ def read_pairs(of: Recommender, given: Any, names: pl.Series | None, first: str)
         if names.n_unique() < len(names):
             raise DataError("queries: the first column must have a different value in each row, to be found by pairs")
         rows = Ids.of(as_text(names), what="queries").known_rows(as_text(frame[query]), "pairs, queries")
-    y, weight = _values(of, frame, functools.partial(places, given))
+    y, weight = _values(of, frame, given)
     return Known.of(rows, targets, y, weight, (len(names), of.model.Z.rows), add=of.positives), names
 
 
@@ -103,9 +104,7 @@ def _ids(of: Recommender, frame: pl.DataFrame, first: str) -> tuple[str | None, 
     return frame.columns[0], frame.columns[1]
 
 
-def _values(
-    of: Recommender, frame: pl.DataFrame, where: Callable[[Sequence[int]], str]
-) -> tuple[NDArray[Any], NDArray[Any]]:
+def _values(of: Recommender, frame: pl.DataFrame, source: Any) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return y and weights of pairs; without ratings they count as liked, which is the highest y of training."""
     rating, weight = of.columns.get("rating"), of.columns.get("weight")
     roles = {
@@ -118,12 +117,12 @@ def _values(
     if not frame.height:
         return ones, ones
     rated = of.positives and rating in frame.columns
-    if rated and bool((usable(frame, roles | {"rating": rating}, None, where)[str(rating)] <= 0).any()):
+    if rated and bool((usable(frame, roles | {"rating": rating}, None, source)[str(rating)] <= 0).any()):
         raise DataError(
             f"pairs: some values of {rating!r} are 0 or less; the model takes all pairs as positives: leave them out"
         )
     if any(roles.values()):
-        frame = usable(frame, roles, None, where)
+        frame = usable(frame, roles, None, source)
     if roles["rating"] is not None:
         y = frame[str(rating)].to_numpy()
     return y, ones if roles["weight"] is None else frame[str(weight)].to_numpy()
@@ -136,6 +135,7 @@ def new_queries(
     side, frame, names, matrices = of.encoder.queries, None, None, {}
     if table is not None:
         frame = read_table(table, "queries")
+        frame = attributes(frame, frame.columns[:1], "queries", functools.partial(places, table))
         names = as_text(frame[frame.columns[0]])
         matrices = side.matrices(Instances(frame, names, extra or {}))
     elif pairs is None:

@@ -248,10 +248,15 @@ class Prepared:
             weight=self.seen_weight,
             validation=() if watch is None else tuple(watch.values),
             metric=None if watch is None else watch.name,
-            columns=self.train.columns,
+            columns=self._columns(),
             attributes=kept_attributes(self.train.targets, None if self.start is None else self.start.start.attributes),
             settings=Settings(**{name: getattr(settings, name) for name in settings.given} | {"loss": model.loss}),
         )
+
+    def _columns(self) -> dict[str, str | None]:
+        """Return the columns of the pairs; those that an update of a model has not are the model's."""
+        before = {} if self.start is None else self.start.start.columns
+        return {role: name or before.get(role) for role, name in self.train.columns.items()}
 
 
 def is_sampler(settings: Settings) -> bool:

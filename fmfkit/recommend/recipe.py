@@ -148,7 +148,7 @@ class Recipe:
         if on_report is None:
             say(found, shown=shows(progress))
         else:
-            on_report(data.report(test, found))
+            on_report(data.report(test, found, start=None if start is None else start.encoder))
         train = data
         if self.validate:
             train, held_out = data.split(split, self.validate, settings.seed + 1)

@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from fmfkit.data.dataset import Dataset
+from fmfkit.data.delimited import BadRows
 from fmfkit.data.encoder import Encoder
 from fmfkit.data.positives import as_positives
 from fmfkit.data.sides import HISTORY
@@ -75,18 +76,25 @@ class Recommender:
     attributes: pl.DataFrame = attrs.field(factory=pl.DataFrame)
     """What is known of the targets, row by row, for answers to be filtered by."""
 
-    def pairs(self, source: Any, *, ratings: bool = True, unknown: Literal["error", "skip"] = "error") -> Dataset:
+    def pairs(
+        self,
+        source: Any,
+        *,
+        ratings: bool = True,
+        unknown: Literal["error", "skip"] = "error",
+        bad_rows: BadRows = "error",
+    ) -> Dataset:
         """Return the pairs of another table, with the same columns, or of a data set, with the ids of this model.
 
-        Pairs with ids that are not known are an "error", or left out ("skip").
+        Pairs with ids that are not known are an "error", or left out ("skip"), and so are ``bad_rows``, as for
+        ``Dataset.of``.
         """
-        if unknown == "skip":
-            source = known_pairs(self, source)
         if isinstance(source, Dataset):
-            return in_rows_of(self.encoder, source)
+            return in_rows_of(self.encoder, source if unknown == "error" else known_pairs(self, source))
         none = np.zeros(0, np.int32)
         sides = bare(self.encoder.queries), bare(self.encoder.targets)
-        return Dataset(none, none, np.zeros(0), None, None, *sides, self.columns).with_pairs(source, ratings=ratings)
+        bare_data = Dataset(none, none, np.zeros(0), None, None, *sides, self.columns)
+        return bare_data.with_pairs(source, ratings=ratings, unknown=unknown, bad_rows=bad_rows)
 
     def score(self, queries: Any, targets: Any, *, unknown: Unknown = "error") -> NDArray[Any]:
         """Return the scores of pairs of ids; see ``predict``."""
@@ -133,11 +141,18 @@ class Recommender:
         return self.model.interval(self._rows("queries", queries), self._rows("targets", targets), level)
 
     def predict_table(
-        self, source: Any, *, interval: float | None = None, unknown: Unknown = "error", clip: bool = False
+        self,
+        source: Any,
+        *,
+        interval: float | None = None,
+        unknown: Unknown = "error",
+        clip: bool = False,
+        bad_rows: BadRows = "error",
     ) -> pl.DataFrame:
         """Return the pairs of a table, by ids, with what the model predicts for each; ``interval`` adds the ends of the
-        intervals of that level. ``unknown`` and ``clip`` are as for ``predict``, but "skip" leaves out rows."""
-        return predicted_table(self, source, interval, unknown, clip=clip)
+        intervals of that level. ``unknown`` and ``clip`` are as for ``predict``, but "skip" leaves out rows, and
+        ``bad_rows`` as for ``Dataset.of``."""
+        return predicted_table(self, source, interval, unknown, clip=clip, bad_rows=bad_rows)
 
     def parse_queries(self, given: Sequence[str]) -> list[Any]:
         """Return queries' ids that are given as text in the kind that the model knows."""
@@ -351,15 +366,23 @@ class Recommender:
         """
         return plotting.plot_rounds(self.model.history, self.validation, self.metric, ax)
 
-    def report(self, test: Dataset | None = None, *, data: Report | None = None, command: str | None = None) -> Page:
+    def report(
+        self,
+        test: Dataset | None = None,
+        *,
+        data: Report | None = None,
+        command: str | None = None,
+        asked: Settings | None = None,
+    ) -> Page:
         """Return a report as a page of HTML: ``recommender.report(test).save("report.html")``.
 
         ``test`` has pairs that were held out; ``data`` is what was found in the training data, ``train.report()``;
-        ``command`` is how the model was made, for the part on how to repeat it.
+        ``command`` is how the model was made, for the part on how to repeat it, and ``asked`` are the settings that
+        were asked for, such as the ``FMF``, before any were chosen.
         """
         from fmfkit.report.page import report
 
-        return report(self, test, data=data, command=command)
+        return report(self, test, data=data, command=command, asked=asked)
 
     def __repr__(self) -> str:
         """Return what it is in a few lines."""

@@ -35,13 +35,14 @@ class WarmStart:
     @classmethod
     def of(cls, start: Recommender, data: Dataset) -> WarmStart:
         """Look at further data."""
-        encoder = start.encoder.extended(data)
+        encoder = start.encoder.extended(start.encoder.continued(data))
         query = encoder.queries.ids.rows_of(data.queries.ids)
         target = encoder.targets.ids.rows_of(data.targets.ids)
         return cls(start, encoder, (query, target))
 
     def moved(self, data: Dataset) -> Dataset:
-        """Return further data with the row numbers that its ids have now."""
+        """Return further data with the row numbers that its ids have now, and the model's blocks and labels."""
+        data = self.start.encoder.continued(data)
         return attrs.evolve(
             data,
             query=self.rows[0][data.query],
@@ -136,7 +137,7 @@ def _moved(side: Attributes, encoder: SideEncoder, rows: NDArray[np.int32]) -> A
     place[rows] = np.arange(len(rows))
     source = pl.Series(place).replace(-1, None)
     table = side.table.select(pl.all().gather(source))
-    return attrs.evolve(side, ids=encoder.ids, table=table, label=side.label)
+    return attrs.evolve(side, ids=encoder.ids, table=table)
 
 
 def _wider(matrix: sp.csr_array, shape: tuple[int, int]) -> sp.csr_array:

@@ -17,6 +17,7 @@ from fmfkit.data.report import Report
 from fmfkit.files import replacing
 from fmfkit.recommend.evaluation import warn_of_known_pairs
 from fmfkit.recommend.recommender import Recommender
+from fmfkit.recommend.settings import Settings
 from fmfkit.report import tested, trained
 from fmfkit.report.html import Content, Html, number, tag
 from fmfkit.report.subject import MODEL, Subject
@@ -46,7 +47,12 @@ class Page:
 
 
 def report(
-    recommender: Recommender, test: Dataset | None = None, *, data: Report | None = None, command: str | None = None
+    recommender: Recommender,
+    test: Dataset | None = None,
+    *,
+    data: Report | None = None,
+    command: str | None = None,
+    asked: Settings | None = None,
 ) -> Page:
     """Return a report on a model.
 
@@ -55,8 +61,9 @@ def report(
         test: pairs that were held out; without them, the report cannot say how good the model is.
         data: what ``Dataset.report`` found in the training data; without it, what was left out is not told.
         command: the command line that made the model, if one did.
+        asked: the settings that were asked for, before any were chosen.
     """
-    subject = Subject.of(recommender, test, data, command)
+    subject = Subject.of(recommender, test, data, command, asked)
     if subject.on is not None:
         warn_of_known_pairs(subject.on)
     sections = [section for section in _sections(subject) if section is not None]

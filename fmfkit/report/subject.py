@@ -14,6 +14,7 @@ from fmfkit.recommend.baselines import Biases, Known, baselines
 from fmfkit.recommend.evaluation import Judged, Metric, suitable_metrics
 from fmfkit.recommend.recommender import Recommender
 from fmfkit.recommend.resampling import Estimate, judged_by, on_draws
+from fmfkit.recommend.settings import Settings
 
 RESAMPLES = 300
 LEVEL = 0.95
@@ -33,15 +34,22 @@ class Subject:
     """What was found in the data before training, if that is known."""
     command: str | None = None
     """The command line that made the model, if one did."""
+    asked: Settings | None = None
+    """The settings that were asked for, before any were chosen, if that is known."""
 
     @classmethod
     def of(
-        cls, trained: Recommender, test: Dataset | None, data: Report | None = None, command: str | None = None
+        cls,
+        trained: Recommender,
+        test: Dataset | None,
+        data: Report | None = None,
+        command: str | None = None,
+        asked: Settings | None = None,
     ) -> Subject:
         """Find what suits a model and held-out pairs."""
         on = None if test is None else judged_by(trained, test)
         wanted = () if on is None else suitable_metrics(trained.model.loss, on.y, positives=trained.positives)
-        return cls(trained=trained, on=on, wanted=tuple(wanted), data=data, command=command)
+        return cls(trained=trained, on=on, wanted=tuple(wanted), data=data, command=command, asked=asked)
 
     @functools.cached_property
     def known(self) -> Known:

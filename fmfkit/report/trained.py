@@ -14,7 +14,7 @@ import fmfkit
 from fmfkit._kernels.library import build_info
 from fmfkit.data.encoder import SideEncoder
 from fmfkit.problem.features import FeatureRows
-from fmfkit.recommend.settings import names
+from fmfkit.recommend.settings import Settings, metadata_of, names, resolved_loss
 from fmfkit.report.answers import facts
 from fmfkit.report.html import Content, Html, name_of, number, table, tag
 from fmfkit.report.subject import Subject
@@ -90,7 +90,7 @@ def _notes(subject: Subject) -> Html | None:
     report = subject.data
     if report is None:
         return None
-    lines = [tag("li", note) for note in report.notes]
+    lines = [tag("li", note) for note in (*report.told, *report.notes)]
     lines += [tag("li", tag("strong", "Warning: "), warning) for warning in report.warnings]
     return tag("div", tag("h3", "What was made of it"), tag("ul", lines)) if lines else None
 
@@ -128,17 +128,28 @@ def strengths(subject: Subject) -> Html | None:
     listed = sorted(found.items(), key=lambda item: -item[1])
     rows = [(name_of(name), share(value, listed[0][1]), number(value, 3)) for name, value in listed]
     lead = tag(
-        "p", "By how much scores deviate from one instance to another because of a block, as training learnt it."
+        "p",
+        "By how much scores deviate from one pair to another because of a block: the standard deviation, over random "
+        "pairs, of what its features add to the score.",
     )
     return tag("div", lead, table("Learnt strengths", ("block", "", "deviation"), rows))
+
+
+def _origin(name: str, settings: Settings, asked: Settings | None) -> str:
+    """Return who said what a setting is."""
+    if asked is not None and name in asked.given:
+        return "given"
+    usual = resolved_loss(Settings()) if name == "loss" else metadata_of(name)["default"]
+    if name not in settings.given or getattr(settings, name) == usual:
+        return "default"
+    return "given or chosen" if asked is None else "chosen"
 
 
 def reproduce(subject: Subject) -> Section:
     """Tell the command, settings and versions."""
     settings = subject.trained.settings
     rows = [
-        (name, tag("code", repr(getattr(settings, name))), "given" if name in settings.given else "default")
-        for name in names()
+        (name, tag("code", repr(getattr(settings, name))), _origin(name, settings, subject.asked)) for name in names()
     ]
     given = ", ".join(f"{name}={getattr(settings, name)!r}" for name in names() if name in settings.given)
     built = build_info()

@@ -3,6 +3,7 @@
 import json
 import re
 
+import pytest
 from command import invoke, printed, run
 
 
@@ -49,3 +50,16 @@ def test_unknown_ids_in_a_file_are_named(model, shop):
     assert result.exit_code == 1
     assert "pairs, queries: 1 ids are not known, such as 'nobody'" in result.output
     assert printed("evaluate", model, "ask.csv", "--unknown", "skip").startswith("2 pairs: rmse ")
+
+
+@pytest.mark.parametrize("command", [["evaluate", "model"], ["predict", "model"], ["compare", "model", "model"]])
+def test_rows_that_cannot_be_read_are_listed_or_left_out_as_by_fit(model, shop, command):
+    first, *models = command
+    (shop / "export.csv").write_text("user,book,rating\nu1,3,4\nu1,5,3\nu2,3,2\nu2,Gesamt,9\nu3,7\n")
+    asked = [first, *(model for _ in models), "export.csv"]
+    refused = run(*asked)
+    assert refused.exit_code == 1
+    assert "1 of 5 rows do not have 3 fields as the first line does: line 6 (2 fields)" in refused.output
+    result = run(*asked, "--bad-rows", "skip")
+    assert result.exit_code == 0, result.output
+    assert "warning: pairs: 1 of 4 values of 'book', the target, are missing or no numbers, as the ids" in result.stderr

@@ -74,3 +74,31 @@ def test_a_file_can_refuse_and_give_settings_too(ranker, shop):
     after = Recommender.load("more.fmf")
     assert (after.settings.l2, after.settings.negatives) == (0.7, 2)
     assert len(after.validation) > 0
+
+
+@pytest.fixture
+def renamed(shop):
+    """A model of a table whose names say nothing: its columns were found by place."""
+    ratings = (shop / "ratings.csv").read_text().replace("user,book,rating", "Kunde,Artikel,Note")
+    (shop / "bewertungen.csv").write_text(ratings)
+    invoke("fit", "bewertungen.csv", "--rank", "2", "--rounds", "2", "--out", "renamed.fmf")
+    return "renamed.fmf"
+
+
+def test_an_update_is_read_by_the_names_of_its_model_in_whatever_order_its_columns_stand(renamed, shop):
+    (shop / "more.csv").write_text("Artikel,Note,Kunde\n3,5,new\n99,1,new\n")
+    invoke("fit", "more.csv", "--start", renamed, "--rounds", "1", "--out", "more.fmf")
+    after = Recommender.load("more.fmf")
+    assert "new" in after.encoder.queries.ids.values
+    assert 99 in after.encoder.targets.ids.values
+
+
+def test_an_update_without_the_names_of_its_model_is_refused(renamed, shop):
+    (shop / "more.csv").write_text("Artikel,Note,User\n3,5,new\n")
+    result = run("fit", "more.csv", "--start", renamed, "--out", "more.fmf")
+    assert result.exit_code == 1
+    assert "pairs: there is no column 'Kunde' for the query; the columns are ['Artikel', 'Note', 'User']" in (
+        result.output
+    )
+    invoke("fit", "more.csv", "--start", renamed, "--query", "User", "--rounds", "1", "--out", "more.fmf")
+    assert "new" in Recommender.load("more.fmf").encoder.queries.ids.values

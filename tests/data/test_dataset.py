@@ -23,7 +23,8 @@ def test_pairs_have_row_numbers_in_the_order_in_which_ids_come():
 
 def test_other_pairs_have_the_same_ids_and_unknown_ones_are_refused():
     data = build(targets=BOOKS, target_blocks=[Tags("genres")])
-    other = data.with_pairs({"user": ["eve", "ann", "eve"], "book": [9, 3, 9], "rating": [1.0, 2.0, 3.0]})
+    with pytest.warns(UserWarning, match="pairs: 1 rows repeat a pair: of each pair the last row counts"):
+        other = data.with_pairs({"user": ["eve", "ann", "eve"], "book": [9, 3, 9], "rating": [1.0, 2.0, 3.0]})
     assert other.targets is data.targets
     assert other.query.tolist() == [0, 2]  # of a pair that occurs twice the last counts
     assert other.target.tolist() == [1, 3]

@@ -6,7 +6,6 @@ import warnings
 import pytest
 
 from fmfkit.data import Dataset, read_table
-from fmfkit.data.delimited import recognise
 from fmfkit.errors import DataError
 
 MESSY = """Kunde;Titel;Bewertung
@@ -20,14 +19,6 @@ Zeilen";2,5
 """
 ALIKE = ["1,5,3.5\n2,6,4\n", "u1,b1\nu2,b1\n", "7,2020-01-01\n8,2021-01-01\n", "3,x\n4,y\n", "1,2\n"]
 """Without a header: the kinds below are those of the first line, or its values recur."""
-NAMED = [
-    "a,b\n1,2\n",
-    "user,item\nann,emma\nbob,emma\n",
-    ",0,1\nx,3,4\n",
-    "id,2019,2020\n7,3,4\n",
-    "who,1\n2,3\n",
-    "x\n",
-]
 
 
 def write(path, text, encoding="utf-8"):
@@ -72,18 +63,6 @@ def test_the_separator_is_recognised_whatever_the_file_is_called(tmp_path, separ
     assert read_table(path).to_dict(as_series=False) == {"user": [1, 2], "item": [2, 2], "rating": [3.5, 4]}
 
 
-def test_separators_within_text_do_not_count():
-    assert recognise("book,genres\n1,a|b\n2,c|d\n3,a|d\n", ",").separator == ","
-    assert recognise("id;title\n1;a, b\n2;c, d\n", ",").separator == ";"
-    assert recognise("word\nsea\nland\n", "\t").separator == "\t"
-
-
-def test_commas_are_decimal_only_where_no_point_is():
-    assert recognise("a;b\n1,5;2\n", ";").decimal_comma
-    assert not recognise("a;b\n1,5;2.5\n", ";").decimal_comma
-    assert not recognise("a,b\n1,5\n", ",").decimal_comma
-
-
 @pytest.mark.parametrize(
     "text", ["item;user\n00042;ann\n10001;bob\n", "item;user\n00042;José\n10001;bob\n", "00042;ann\n10001;ann\n"]
 )
@@ -101,12 +80,6 @@ def test_codes_that_lose_their_zeros_as_numbers_are_said(tmp_path, text):
     ]
 
 
-@pytest.mark.parametrize("column", ["0\n1", "0\n10", "00\n1", "0.5\n1.5", "0a\n01", "10\n20"])
-def test_numbers_and_text_are_no_codes(column):
-    cells = "\n".join(f"{cell};x" for cell in column.split("\n"))
-    assert not recognise(f"a;b\n{cells}\n", ";").codes
-
-
 @pytest.mark.parametrize("text", ALIKE)
 def test_a_first_line_that_looks_like_data_is_data_and_it_is_said(tmp_path, text):
     path = write(tmp_path / "a.csv", text)
@@ -114,11 +87,6 @@ def test_a_first_line_that_looks_like_data_is_data_and_it_is_said(tmp_path, text
         frame = read_table(path)
     assert frame.height == text.count("\n")
     assert frame.columns[:2] == ["column_1", "column_2"]
-
-
-@pytest.mark.parametrize("text", NAMED)
-def test_a_first_line_of_names_is_a_header(text):
-    assert recognise(text, ",").header
 
 
 def test_pairs_without_a_header_keep_their_first_row(tmp_path):
@@ -131,12 +99,12 @@ def test_pairs_without_a_header_keep_their_first_row(tmp_path):
 
 
 def test_bad_values_are_listed_by_the_lines_of_the_file(tmp_path):
-    path = write(tmp_path / "a.csv", 'user,item,rating\n1,"two\nlines",3\n2,b,n/a\n\n3,c,4\n,d,5\n')
+    path = write(tmp_path / "a.csv", 'user,item,rating\n1,"two\nlines",3\n2,b,bad\n\n3,c,4\n,d,5\n')
     with pytest.raises(DataError, match=r"1 of 4 values of 'user', the query, are missing: line 7; mend them"):
         Dataset.of(path)
     with pytest.warns(UserWarning, match="line") as told:
         data = Dataset.of(path, bad_rows="skip")
-    assert ["line 7;" in str(one.message) or "line 4;" in str(one.message) for one in told] == [True, True]
+    assert ["line 7;" in str(one.message) or "line 4 ('bad');" in str(one.message) for one in told] == [True, True]
     assert data.y.tolist() == [3, 4]
 
 
@@ -174,3 +142,46 @@ def test_columns_called_alike_get_numbers(tmp_path):
     assert quick.columns == slow.columns
     assert len(set(quick.columns)) == 3
     assert quick.columns[:2] == ["user", "item"]
+
+
+ABOVE = {
+    "a title": ("Bericht: Noten, erstellt am 3.1.2017\n\n", 3),
+    "a title in as many fields": ("Bericht;;\n", 2),
+    "two lines": ("Bericht\nStand: heute\n", 3),
+}
+
+
+@pytest.mark.parametrize("ending", ["", "José;7;2,5\n"])
+@pytest.mark.parametrize("above", ABOVE)
+def test_lines_above_the_header_are_passed_over_and_it_is_said(tmp_path, above, ending):
+    text, line = ABOVE[above]
+    rows = "".join(f"{n};{n % 7};{n % 5},5\n" for n in range(50)) + ending
+    path = write(tmp_path / "a.csv", text + "Kunde;Artikel;Note\n" + rows, "latin-1")
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        frame = read_table(path)
+    assert frame.columns == ["Kunde", "Artikel", "Note"]
+    assert frame["Note"][:3].to_list() == [0.5, 1.5, 2.5]
+    assert any(f"the table is taken to begin at line {line}; what stands above" in str(one.message) for one in said)
+
+
+@pytest.mark.parametrize("said", ["sep=;", "SEP=;\r", '"sep=;"'])
+def test_a_line_by_which_excel_says_what_separates_fields_is_taken_at_its_word(tmp_path, said):
+    path = write(tmp_path / "a.csv", f"{said}\nKunde;Note\n1;2,5\n2;3,5\n")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert read_table(path).to_dict(as_series=False) == {"Kunde": [1, 2], "Note": [2.5, 3.5]}
+
+
+def test_bad_rows_below_a_title_are_named_by_their_lines_in_the_file(tmp_path):
+    rows = "".join(f"{n};{n % 7};{n % 5},5\n" for n in range(50))
+    path = write(tmp_path / "a.csv", f"Bericht\n\nKunde;Artikel;Note\n{rows}7;x\n")
+    with pytest.warns(UserWarning, match="begin at line 3"), pytest.raises(DataError, match=r"line 54 \(2 fields\)"):
+        read_table(path)
+
+
+@pytest.mark.parametrize("bad_rows", ["error", "skip"])
+def test_a_first_line_that_no_row_agrees_with_is_named_as_the_odd_one(tmp_path, bad_rows):
+    path = write(tmp_path / "a.csv", "user,item\n" + "".join(f"{n},{n % 7},{n % 5}\n" for n in range(50)))
+    with pytest.raises(DataError, match=r"line 1, the first, has 2 fields, but 50 of the 50 rows below it have 3"):
+        read_table(path, bad_rows=bad_rows)

@@ -1,5 +1,7 @@
 """Columns of pairs are found by name or place; ratings are numbers; pairs occur once."""
 
+import warnings
+
 import numpy as np
 import polars as pl
 import pytest
@@ -45,8 +47,12 @@ def test_ratings_written_as_text_may_have_decimal_commas(written, y):
 
 def test_duplicates_are_settled_as_asked():
     twice = {"user": ["a", "a", "b"], "item": [1, 1, 1], "rating": [1.0, 3.0, 5.0]}
-    assert build(pairs=twice, duplicates="last").y.tolist() == [3, 5]
-    assert build(pairs=twice, duplicates="mean").y.tolist() == [2, 5]
+    last, mean = build(pairs=twice, duplicates="last"), build(pairs=twice, duplicates="mean")
+    assert (last.y.tolist(), mean.y.tolist()) == ([3, 5], [2, 5])
+    assert "1 rows repeat a pair: of each pair the last row counts" in str(last.report())
+    assert "1 rows repeat a pair: the mean of each pair's ratings counts" in str(mean.report())
+    with pytest.warns(UserWarning, match="pairs: 1 rows repeat a pair: of each pair the last row counts"):
+        assert len(last.with_pairs(twice)) == 2
     counted = build(pairs=twice, duplicates="count")
     assert counted.y.tolist() == [2, 5]
     assert counted.weight.tolist() == [2, 1]
@@ -158,7 +164,7 @@ SPOILT = {"user": [1, None, 3, 4, 5], "item": [1, 2, 3, 4, 5], "rating": ["1", "
 def test_bad_rows_are_listed_by_their_numbers():
     with pytest.raises(DataError, match="1 of 5 values of 'user', the query, are missing: row 1, counted from 0; mend"):
         build(pairs=SPOILT)
-    with pytest.raises(DataError, match=r"1 of 5 values of 'rating', .* no finite numbers: row 2, counted from 0"):
+    with pytest.raises(DataError, match=r"1 of 5 values of 'rating', .* finite numbers: row 2 \('-'\), counted from 0"):
         build(pairs=SPOILT | {"user": [1, 2, 3, 4, 5]})
 
 
@@ -180,3 +186,41 @@ def test_data_without_a_good_row_and_unknown_ways_are_refused():
         build(pairs={"user": [1], "item": [1], "rating": [np.nan]}, bad_rows="skip")
     with pytest.raises(ValueError, match=r"bad_rows: expected one of \['error', 'skip'\], got 'drop'"):
         build(pairs=SPOILT, bad_rows="drop")
+
+
+@pytest.mark.parametrize(
+    "when", [["01.02.2014 09:35", "03.02.2014 10:00"], np.array(["2014-02-01", "2014-02-03"], "datetime64[D]")]
+)
+def test_columns_by_place_pass_over_times_and_it_is_said(when):
+    data = build(pairs={"Kunde": ["a", "b"], "Zeitpunkt": when, "Artikel": [7, 8]})
+    assert (data.columns["query"], data.columns["target"], data.columns["rating"]) == ("Kunde", "Artikel", None)
+    assert data.notes[0] == (
+        "columns of the pairs, by place: 'Kunde' the query, 'Artikel' the target; passed over 'Zeitpunkt', which holds "
+        "times: --time or time= names it"
+    )
+    with pytest.raises(DataError, match="no column is left for the target but 'Zeitpunkt', which holds times: target="):
+        build(pairs={"Kunde": ["a", "b"], "Zeitpunkt": when})
+
+
+@pytest.mark.parametrize("zeros", ["", "00"])
+def test_ids_are_numbers_where_only_rows_left_out_made_them_text(tmp_path, zeros):
+    path = tmp_path / "a.csv"
+    path.write_text(f"user;item;rating\n{zeros}1;7;3\n{zeros}2;8;4\nGesamt;;7\n")
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        data = Dataset.of(path, bad_rows="skip")
+    assert data.queries.ids.at([0, 1]) == [1, 2]
+    told = [str(one.message) for one in said]
+    assert "1 of 3 values of 'item', the target, are missing: line 4; they are left out" in told[0]
+    without = f", without the zeros that they begin with, such as {zeros}1" if zeros else ""
+    assert told[1:] == [f"pairs: without the rows left out, ids of 'user' are numbers, and are read as such{without}"]
+    frame = pl.DataFrame({"user": ["1", "2", "x"], "item": [7, 8, None]})
+    with pytest.warns(UserWarning, match="1 of 3 values of 'item'"):
+        assert build(pairs=frame, bad_rows="skip").queries.ids.at([0]) == ["1"]  # text in frames was meant as text
+
+
+def test_thousands_are_named_by_line_and_value(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("user;item;rating\n1;7;3,5\n2;8;4\n2;7;1.234,5\n")
+    with pytest.raises(DataError, match=r"are missing or no finite numbers: line 4 \('1.234,5'\); mend them"):
+        Dataset.of(path)

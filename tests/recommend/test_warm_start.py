@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from bookshop import grown_tables
 from numpy_plugins import PseudoHuber
 
-from fmfkit import FMF, losses, solvers
+from fmfkit import FMF, examples, losses, solvers
 from fmfkit.data import Categorical, Dataset, Numeric, SideTable, Tags
 from fmfkit.errors import DataError
 from fmfkit.recommend.recommender import Recommender
@@ -155,3 +155,47 @@ def test_a_start_may_be_given_another_penalty(tmp_path):
     after = FMF(regularizer="elastic_net").fit(Dataset.of(pairs), start=before)
     assert after.settings.regularizer == "elastic_net"
     assert FMF(l2=0.3).fit(Dataset.of(pairs), start=after).settings.l2 == 0.3
+
+
+def yesterday(**described):
+    """A model of books that readers like by genre, as it is made of tables that nobody described."""
+    ratings, _, books = examples.ratings(readers=80, books=60)
+    return FMF(rank=3, rounds=3).fit(Dataset.of(ratings, targets=SideTable(books, label="author", **described)))
+
+
+def today(**columns):
+    """An update by two pairs, with a row for one new book."""
+    book = {"book": [500], "title": ["Book 500"], "genres": ["sea|space"], "author": ["author 3"], "year": [2004]}
+    pairs = {"reader": [17, 17], "book": [3, 500], "rating": [5.0, 1.0]}
+    return Dataset.of(pairs, targets={name: columns.get(name, values) for name, values in book.items()})
+
+
+def test_a_single_new_instance_gets_all_features_that_its_model_has():
+    before = yesterday()
+    after = FMF(rounds=1).fit(today(), start=before)
+    blocks = {part.block for part in after.explain(17, 500).by_target}
+    assert {"indicator", "genres", "year"} <= blocks
+    assert after.encoder.targets.widths() == before.encoder.targets.widths() | {"indicator": 61}
+    assert after.recommend([18], k=60, where=["genres=sea", "year>=2004"], seen=True)["target"].is_in([500]).any()
+    assert after.recommend([18], k=1, targets=[500])["label"].to_list() == ["author 3"]  # the label of its start
+    as_before = before.recommend([18], k=60, where="year>=1900", seen=True)["target"]
+    assert set(as_before) < set(after.recommend([18], k=61, where="year>=1900", seen=True)["target"])
+
+
+def test_the_report_on_an_update_tells_of_the_blocks_of_its_model():
+    before = yesterday()
+    told = today().report(start=before.encoder)
+    blocks = {f"{block.side}.{block.name}": block for block in told.blocks}
+    assert blocks["target.genres"].nonzeros == 2
+    assert "no features" not in str(told)
+
+
+def test_an_update_whose_column_is_empty_or_of_another_kind_keeps_what_the_model_knows():
+    before = yesterday()
+    assert FMF(rounds=1).fit(today(year=[None]), start=before).attributes["year"][:60].null_count() == 0
+    with pytest.raises(DataError, match="block 'year': column 'year' holds text, where it wants numbers"):
+        FMF(rounds=1).fit(today(year=["soon"]), start=before)
+    before = yesterday(blocks=[Tags("genres")])
+    with pytest.warns(UserWarning, match="1 values of 'year', such as 'soon', are no Int64, as in the model"):
+        after = FMF(rounds=1).fit(today(year=["soon"]), start=before)
+    assert after.attributes["year"][:60].null_count() == 0

@@ -137,3 +137,19 @@ def test_a_page_is_saved_and_shown_by_notebooks(page, tmp_path):
     assert page._repr_html_().startswith('<iframe srcdoc="&lt;!doctype html&gt;')
     assert "sandbox" in page._repr_html_()
     assert repr(Page("abc")) == "<Page of 3 characters; save(path) writes it>"
+
+
+@pytest.mark.filterwarnings("ignore:.*a.csv|pairs")
+def test_it_repeats_what_was_left_out_and_tells_given_settings_from_chosen_ones(tmp_path):
+    path = tmp_path / "a.csv"
+    rows = "".join(f"{n % 20},{n % 7},{n % 5}\n" for n in range(120))
+    path.write_text(f"user,item,rating\n{rows}1,2\n3,4,good\n0,0,3\n")
+    data = Dataset.of(path, bad_rows="skip", duplicates="last")
+    asked = FMF(rank=2, rounds=2)
+    found = read(asked.fit(data).report(data=data.report(), asked=asked).html)
+    for words in ("123 rows do not have 3 fields", "line 123 ('good')", "1 rows repeat a pair: of each pair the last"):
+        assert words in found.text, words
+    table = " ".join(found.words)
+    assert re.search(r"rank 2 given", table)
+    assert re.search(r"data 'ratings' chosen", table)
+    assert re.search(r"loss \S+ default", table)

@@ -70,12 +70,13 @@ class Numeric(OfOneColumn, Block):
 
     def _numbers(self, given: Instances) -> NDArray[np.float64]:
         series = given.column(self.column, self)
-        if series.dtype == pl.String:
+        if series.dtype == pl.String and series.null_count() < len(series):
             raise DataError(
                 f"block {self.title!r}: column {self.column!r} holds text, where it wants numbers; "
                 f"is it Categorical({self.column!r})?"
             )
-        if not (series.dtype.is_numeric() or series.dtype.is_temporal() or series.dtype in (pl.Boolean, pl.Null)):
+        numbers = series.dtype.is_numeric() or series.dtype.is_temporal()
+        if not (numbers or series.dtype in (pl.Boolean, pl.Null, pl.String)):
             raise DataError(f"block {self.title!r}: column {self.column!r} holds {series.dtype}, expected numbers")
         values = series.cast(pl.Float64).fill_null(np.nan).to_numpy().astype(np.float64)
         return np.where(np.isinf(values), np.nan, values)
