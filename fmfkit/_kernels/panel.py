@@ -23,7 +23,7 @@ ROWS_AT_ONCE = 65536
 LINES_BYTES = 8 * 2**20
 """What a thread may use to keep the embeddings of a row's partners side by side."""
 TOGETHER_BYTES = 2**18
-"""What such embeddings may take of short rows that are updated together: they should stay in a processor's own cache."""
+"""What such embeddings may take of short rows that are updated together: they should stay in a near cache."""
 SYMMETRIC = PANEL * (PANEL // 2 + 1)
 """Numbers that hold a symmetric PANEL x PANEL matrix, as the kernels keep it."""
 DOUBLES = frozenset(["weights", "row_sums", "feature_sums", "row_common", "feature_common", "chunk_loss"])

@@ -29,7 +29,7 @@ def model():
 def test_it_is_the_deviation_of_what_explain_says_over_random_pairs(model):
     rng = np.random.default_rng(7)
     added = {block: [] for block in model.strengths}
-    for i, j in zip(rng.integers(120, size=1500), rng.integers(60, size=1500), strict=True):
+    for i, j in zip(rng.integers(120, size=800), rng.integers(60, size=800), strict=True):
         told = model.explain(int(i), int(j))
         pair = dict.fromkeys(added, 0.0)
         for side, parts in (("query", told.query_bias + told.by_query), ("target", told.target_bias + told.by_target)):
