@@ -295,8 +295,8 @@ def code(columns: tuple[pl.Series, ...], what: str) -> tuple[list[pl.Series], di
     columns = tuple(normal(column, what) for column in columns)
     kinds = {str(column.dtype) for column in columns}
     if len(kinds) > 1:
-        examples = {str(column.dtype): repr(_odd(column)) for column in columns}
-        both, told = " in one table and ".join(sorted(kinds)), " and ".join(examples[kind] for kind in sorted(kinds))
+        examples = {str(column.dtype): repr(_odd(column)) for column in columns if len(column)}
+        both, told = " in one table and ".join(sorted(kinds)), " and ".join(examples[kind] for kind in sorted(examples))
         raise DataError(f"{what}: ids are of kind {both} in another, such as {told}")
     if columns[0].dtype in KINDS.values():
         return list(columns), None

@@ -141,3 +141,8 @@ def test_a_lone_tuple_or_set_that_is_not_known_is_named(given):
     ids = Dataset.of({"user": [(1, 2), (3, 4)], "item": [1, 2]}).queries.ids
     with pytest.raises(DataError, match="queries: 1 ids are not known, such as"):
         ids.known_rows(given, "queries")
+
+
+def test_ids_of_another_kind_than_an_empty_column_s_are_named():
+    with pytest.raises(DataError, match="Int64 in one table and String in another, such as 'x'"):
+        ids_module.code((pl.Series(["x"]), pl.Series([], dtype=pl.Int64)), "queries")
