@@ -70,7 +70,12 @@ def plain_warnings() -> Iterator[None]:
 
 
 def keep(trained: Recommender, out: str) -> None:
-    """Save a model; where that fails, save it elsewhere, and say where: it may have taken hours."""
+    """Save a model; where that fails, save it elsewhere, and say where: it may have taken hours.
+
+    Args:
+        trained: the model.
+        out: the file.
+    """
     try:
         trained.save(out)
     except OSError as error:

@@ -7,7 +7,7 @@ import gzip
 import io
 import re
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -56,8 +56,10 @@ class Text:
     """The line of the file at which each row begins."""
 
 
-def read_delimited(source: Path | bytes, name: str, separator: str, bad_rows: BadRows | None) -> pl.DataFrame:
-    """Return the table of a text file; ``separator`` is what its name promises.
+def read_delimited(
+    source: Path | bytes, name: str, separator: str, bad_rows: BadRows | None, text: Collection[str] = ()
+) -> pl.DataFrame:
+    """Return the table of a text file; ``separator`` is what its name promises, ``text`` columns that stay as written.
 
     What polars cannot read, or only by filling short rows up, is read row by row.
     """
@@ -72,21 +74,23 @@ def read_delimited(source: Path | bytes, name: str, separator: str, bad_rows: Ba
             UserWarning,
             stacklevel=2,
         )
-    if form.codes:
-        told = ", ".join(f"{column!r} (such as {code})" for column, code in form.codes.items())
+    if codes := {column: code for column, code in form.codes.items() if column not in text}:
+        told = ", ".join(f"{column!r} (such as {code})" for column, code in codes.items())
         warnings.warn(
             f"{name}: digits that begin with 0 are read as numbers, without their zeros: {told}; to keep them, give a "
             "frame with text instead of the file",
             UserWarning,
             stacklevel=2,
         )
-    frame = None if head[:2] in UTF16 else _quick(source, form)
+    frame = None if head[:2] in UTF16 else _quick(source, form, text)
     if frame is not None and not (_is_doubtful(frame) and _is_ragged(frame, source, name, form)):
         return frame
-    return read_rows(source, name, separator, bad_rows).frame
+    return read_rows(source, name, separator, bad_rows, text).frame
 
 
-def read_rows(source: Path | bytes, name: str, separator: str, bad_rows: BadRows | None) -> Text:
+def read_rows(
+    source: Path | bytes, name: str, separator: str, bad_rows: BadRows | None, as_written: Collection[str] = ()
+) -> Text:
     """Return the same table, read row by row, and the line of each row."""
     text = _decoded(_content(source), name)
     form = recognise(text[:HEAD], separator)
@@ -104,7 +108,10 @@ def read_rows(source: Path | bytes, name: str, separator: str, bad_rows: BadRows
         raise DataError(f"{name}: the file has no rows")
     names = _names(first) if form.header else _places(width)
     columns = zip(*(fields for _, fields in rows), strict=True)
-    made = {title: _typed(values, form) for title, values in zip(names, columns, strict=True)}
+    made = {
+        title: _text(values) if title in as_written else _typed(values, form)
+        for title, values in zip(names, columns, strict=True)
+    }
     return Text(pl.DataFrame(made), [line for line, _ in rows])
 
 
@@ -179,19 +186,17 @@ def _kind(cell: str) -> str:
     return "date" if DATE.fullmatch(cell) else "text"
 
 
-def _quick(source: Path | bytes, form: Form) -> pl.DataFrame | None:
+def _quick(source: Path | bytes, form: Form, text: Collection[str]) -> pl.DataFrame | None:
     """Read by polars, which is fast and takes UTF-8 alone; return None for what it refuses."""
+    options: dict[str, Any] = {"separator": form.separator, "has_header": form.header}
     try:
-        frame = pl.read_csv(
-            source,
-            separator=form.separator,
-            has_header=form.header,
-            decimal_comma=form.decimal_comma,
-            infer_schema_length=10_000,
-        )
+        frame = pl.read_csv(source, **options, decimal_comma=form.decimal_comma, infer_schema_length=10_000)
+        names = _names(frame.columns) if form.header else _places(frame.width)
+        written = [place for place, name in enumerate(names) if name in text]
+        for column in pl.read_csv(source, **options, infer_schema=False, columns=written) if written else ():
+            frame = frame.with_columns(column)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
         return None
-    names = _names(frame.columns) if form.header else _places(frame.width)
     return frame.rename(dict(zip(frame.columns, names, strict=True)))
 
 
@@ -294,10 +299,15 @@ def _places(width: int) -> list[str]:
     return [f"column_{n + 1}" for n in range(width)]
 
 
+def _text(values: Sequence[str]) -> pl.Series:
+    """Return a column of text; empty values are missing."""
+    column = pl.Series(values, dtype=pl.String).str.strip_chars()
+    return column.set(column == "", None)
+
+
 def _typed(values: Sequence[str], form: Form) -> pl.Series:
     """Return a column of the first kind that all its values have; empty ones are missing."""
-    column = pl.Series(values, dtype=pl.String).str.strip_chars()
-    column = column.set(column == "", None)
+    column = _text(values)
     if column.null_count() == len(column):
         return column
     written = column.str.replace(",", ".", literal=True) if form.decimal_comma else column

@@ -28,7 +28,12 @@ ROLES: dict[str, tuple[str, ...]] = {
 
 
 def find_roles(frame: pl.DataFrame, given: Mapping[str, str | None]) -> dict[str, str | None]:
-    """Return the column for each role: as named, else by a usual name, else by place."""
+    """Return the column for each role: as named, else by a usual name, else by place.
+
+    Args:
+        frame: the table of pairs.
+        given: the columns that are named, by role; None for others.
+    """
     require(frame, given, "pairs")
     roles: dict[str, str | None] = dict(given)
     taken = {column for column in given.values() if column is not None}
@@ -62,14 +67,24 @@ def _check_different(roles: Mapping[str, str | None]) -> None:
 
 
 def by_place(roles: Mapping[str, str | None], given: Mapping[str, str | None]) -> list[str]:
-    """Return what is said of columns that were found by place, because no name said what they are for."""
+    """Return what is said of columns that were found by place, because no name said what they are for.
+
+    Args:
+        roles: the columns, by role.
+        given: those that were named.
+    """
     found = {role: name for role, name in roles.items() if name is not None and given[role] is None}
     guessed = [f"{name!r} the {role}" for role, name in found.items() if name.lower() not in ROLES[role]]
     return [f"columns of the pairs, by place: {', '.join(guessed)}"] if guessed else []
 
 
 def unused(frame: pl.DataFrame, roles: Mapping[str, str | None]) -> list[str]:
-    """Return what is said of columns of the pairs that are for nothing, and why."""
+    """Return what is said of columns of the pairs that are for nothing, and why.
+
+    Args:
+        frame: the table of pairs.
+        roles: the columns that are for something, by role.
+    """
     left = [column for column in frame.columns if column not in roles.values()]
     reason = "features describe queries or targets, not pairs"
     return [f"not used: columns {', '.join(map(repr, left))} of the pairs ({reason})"] if left else []
@@ -83,7 +98,11 @@ def usable(
 ) -> pl.DataFrame:
     """Return the columns that have a role, in rows that have ids, and finite numbers as rating and weight.
 
-    ``where`` says in a message where rows are.
+    Args:
+        frame: the table of pairs.
+        roles: its columns, by role.
+        bad_rows: what becomes of other rows: an "error", or they are left out ("skip"); None leaves no choice.
+        where: says in a message where rows are.
     """
     frame = frame.select(column for column in roles.values() if column is not None)
     time = roles["time"]

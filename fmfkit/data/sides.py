@@ -102,7 +102,7 @@ def describe_side(
         table, key, keys = None, "id", pair_ids[:0]
     else:
         table = read_table(given.table, what, bad_rows=bad_rows)
-        key = given.id or _key(role, table, pairs)
+        key = given.id or join_key(role, table, pairs)
         require(table, {"id": key, "label": given.label}, what)
         keys = normal(table[key], f"{what}, {key!r}")
     ids, (pair_rows, table_rows) = Ids.numbered(pair_ids, keys, what=f"{what}, {key!r}")
@@ -117,11 +117,16 @@ def describe_side(
     return Attributes(ids, aligned, blocks, given.indicator, label, left_out), pair_rows
 
 
-def _key(role: str, table: pl.DataFrame, pairs: Mapping[str, str]) -> str:
+def join_key(role: str, table: pl.DataFrame, pairs: Mapping[str, str]) -> str:
     """Return the column that a table is joined by: called as in the pairs, else by a usual name or id, else the first.
 
     A table that has the ids of the other side instead is refused: equal numbers would join what does not belong
     together.
+
+    Args:
+        role: what the table describes: "query" or "target".
+        table: it.
+        pairs: the columns of the pairs, by role.
     """
     if pairs[role] in table.columns:
         return pairs[role]
@@ -190,4 +195,4 @@ def _check_blocks(what: str, table: pl.DataFrame, blocks: Sequence[Block], indic
         raise DataError(f"{what}: without blocks and without indicator they have no features")
 
 
-__all__ = ["HISTORY", "INDICATOR", "Attributes", "SideTable", "describe_side"]
+__all__ = ["HISTORY", "INDICATOR", "Attributes", "SideTable", "describe_side", "join_key"]

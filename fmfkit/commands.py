@@ -1,0 +1,27 @@
+"""What commands of plugins share with ours: reading tables of pairs, checkpoints, and how a model is kept."""
+
+from __future__ import annotations
+
+from fmfkit.cli.common import keep
+from fmfkit.data.ids import normal
+from fmfkit.data.roles import by_place, find_roles, unused, usable
+from fmfkit.data.sides import join_key
+from fmfkit.data.tables import places
+from fmfkit.recommend.attributes import kept_attributes
+from fmfkit.training.checkpoint import locked
+from fmfkit.training.identity import differences, spelled
+
+__all__ = [
+    "by_place",
+    "differences",
+    "find_roles",
+    "join_key",
+    "keep",
+    "kept_attributes",
+    "locked",
+    "normal",
+    "places",
+    "spelled",
+    "unused",
+    "usable",
+]
