@@ -30,8 +30,8 @@ def guarded() -> Iterator[None]:
     """End this process, with a line that says why, where what is done within takes too long."""
     rank = place() or 0
     line = (
-        f"fmfkit: the job ends: rank {rank} on {socket.gethostname()}: MPI has not started within {START:.0f} s: another "
-        "rank is stopped, has not been started, or cannot be reached\n"
+        f"fmfkit: the job ends: rank {rank} on {socket.gethostname()}: MPI has not started within {START:.0f} s: "
+        "another rank is stopped, has not been started, or cannot be reached\n"
     )
     words = [str(START + TURN * min(rank, 5)), str(os.getpid()), line]
     with subprocess.Popen([sys.executable, "-I", "-S", "-c", GUARD, *words], stdin=subprocess.PIPE) as guard:

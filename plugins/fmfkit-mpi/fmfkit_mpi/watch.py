@@ -14,7 +14,6 @@ import os
 import select
 import signal
 import socket
-import sys
 import threading
 import time
 import traceback
