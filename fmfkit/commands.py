@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from fmfkit.cli.common import keep
+from fmfkit.cli.common import keep, plain_warnings
 from fmfkit.data.ids import normal
+from fmfkit.data.positives import Recognised
 from fmfkit.data.roles import by_place, find_roles, unused, usable
 from fmfkit.data.sides import join_key
 from fmfkit.data.tables import places
@@ -12,6 +13,7 @@ from fmfkit.training.checkpoint import locked
 from fmfkit.training.identity import differences, spelled
 
 __all__ = [
+    "Recognised",
     "by_place",
     "differences",
     "find_roles",
@@ -21,6 +23,7 @@ __all__ = [
     "locked",
     "normal",
     "places",
+    "plain_warnings",
     "spelled",
     "unused",
     "usable",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import time
 from typing import Any
 
 import click
@@ -17,8 +16,6 @@ HARMLESS = ("info", "plugins")
 """Commands that each process of a launcher may run alone."""
 TOGETHER = "_together"
 """What ends the names of plugins' commands that a launcher's processes run instead of ours."""
-LATER = 2.0
-"""Seconds that processes wait with an error that the first of them tells, too: its launcher then ends them."""
 
 
 class _LazyGroup(click.Group):
@@ -48,9 +45,9 @@ class _LazyGroup(click.Group):
         with streams.printing():
             try:
                 return super().invoke(ctx)
-            except click.ClickException:
-                if place():
-                    time.sleep(LATER)
+            except click.UsageError as error:
+                if place():  # it is the same on all processes of a launcher, and the first of them tells it
+                    ctx.exit(error.exit_code)
                 raise
 
     def main(self, *args: Any, **kwargs: Any) -> Any:

@@ -162,8 +162,6 @@ class Group:
         self.comm, self.shards = comm, shards
         self.rank: int = 0 if comm is None else comm.rank
         self.size: int = 1 if comm is None else comm.size
-        if shards < self.size:
-            raise ValueError(f"shards: {shards} for {self.size} ranks; expected at least one for each")
         self._watch: Watch | None = None
 
     def __enter__(self) -> Self:
@@ -171,6 +169,8 @@ class Group:
         if self.comm is not None and self.size > 1:
             self._watch = Watch(self.comm)
             with self._watch.ending():
+                if self.shards < self.size:
+                    raise ValueError(f"shards: {self.shards} for {self.size} ranks; expected at least one for each")
                 _level(self.comm)
         return self
 

@@ -104,7 +104,7 @@ def together(group: Group, tables: list[Table]) -> pl.DataFrame:
                 )
             common[column] = (first if found == before else name), found
     types = {column: kind for column, (_, kind) in common.items()}
-    parts = [table.frame.select(list(types)).cast(types) for table in tables]  # type: ignore[arg-type]
+    parts = [table.frame.select(list(types)).cast(types) for table in tables]
     return pl.concat(parts) if parts else pl.DataFrame(schema=types)
 
 

@@ -53,7 +53,7 @@ class Watch:
         """Begin; no rank waits here for another one longer than it has to report."""
         self.comm, self.rank, self._over = comm, comm.rank, threading.Event()
         self.host = socket.gethostname()
-        self.kept = "nothing was kept: there is no --checkpoint"
+        self.kept = ""
         self._hosts: dict[int, str] = {}
         self._peers: dict[int, socket.socket] = {}
         self._said: dict[int, bytes] = {}
@@ -121,7 +121,7 @@ class Watch:
         heard: dict[int, float] = {}
         last = due = time.monotonic()
         while not self._over.is_set() and (self._peers or self._server):
-            listened = [*self._peers.values(), *([self._server] if self._server else [])]
+            listened: list[Any] = [*self._peers.values(), *([self._server] if self._server else [])]
             signals = [] if self._signals < 0 else [self._signals]
             readable, _, _ = select.select([*listened, *signals], [], [], max(0.0, due - time.monotonic()))
             now = time.monotonic()
@@ -239,7 +239,7 @@ class Watch:
         """Say which rank ends the job and why, once, and end it: where MPI itself hangs, at least this process."""
         self._told.acquire()
         who = f"rank {rank} on {self._hosts.get(rank, self.host)}: " if mine else ""
-        os.write(2, f"fmfkit: the job ends: {who}{why}; {self.kept}\n".encode())
+        os.write(2, f"fmfkit: the job ends: {who}{why}{self.kept and f'; {self.kept}'}\n".encode())
         time.sleep(PAUSE)
         threading.Thread(target=self.comm.Abort, args=(1,), daemon=True).start()
         time.sleep(1.0)

@@ -13,7 +13,7 @@ MESSAGES = {
     "exit": "rank 1 on .*SystemExit: no more",
     "flip": "after round 3 the replicas differ: rank 1 on .* has other bits than the rest",
     "kill": "rank 1 on .* (has ended without a word|is gone)|KILLED BY SIGNAL: 9|Killed",
-    "term": "rank 1 on .*: it got the signal SIGTERM; nothing was kept",
+    "term": "rank 1 on .*: it got the signal SIGTERM",
     "stop": "rank 1 on .* was not heard of for",
 }
 
