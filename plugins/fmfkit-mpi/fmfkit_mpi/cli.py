@@ -175,6 +175,7 @@ def fit(
         if told is not None:
             click.echo(str(told), err=True)
         outcome = trained.run(**recipe, checkpoint=kept, more=shown)
+        group.keeps("")
         if outcome.recommender is not None:
             keep(outcome.recommender, out)
             _show(outcome, out, group, as_json=as_json)
