@@ -10,7 +10,7 @@ import click
 import fmfkit
 from fmfkit.cli import streams
 from fmfkit.plugins.builtin import COMMANDS
-from fmfkit.processes import launched
+from fmfkit.processes import launched, place
 
 HARMLESS = ("info", "plugins")
 """Commands that each process of a launcher may run alone."""
@@ -26,7 +26,7 @@ class _LazyGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         started = launched()
-        if cmd_name in COMMANDS and started > 1 and cmd_name not in HARMLESS:
+        if cmd_name in COMMANDS and cmd_name not in HARMLESS and (started > 1 or place() is not None):
             cmd_name = _together(cmd_name, started)
         if cmd_name in COMMANDS:
             command: click.Command = importlib.import_module(f"fmfkit.cli.{cmd_name.replace('-', '_')}").command
@@ -43,7 +43,12 @@ class _LazyGroup(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         with streams.printing():
-            return super().invoke(ctx)
+            try:
+                return super().invoke(ctx)
+            except click.UsageError as error:
+                if place():  # it is the same on all processes of a launcher, and the first of them tells it
+                    ctx.exit(error.exit_code)
+                raise
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         streams.prepare()
@@ -58,6 +63,8 @@ def _together(name: str, started: int) -> str:
     """Return the command of a plugin that does with all processes of a launcher what one of ours does in one."""
     if (together := name + TOGETHER) in _plugin_commands():
         return together
+    if started == 1:
+        return name
     known = ", ".join(sorted(one.removesuffix(TOGETHER) for one in _plugin_commands() if one.endswith(TOGETHER)))
     advice = f"commands for several processes are: {known}" if known else "install fmfkit-mpi, which trains on several"
     raise click.UsageError(

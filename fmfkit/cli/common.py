@@ -67,7 +67,7 @@ def friendly(command: Command) -> Command:
     @functools.wraps(command)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         try:
-            with _plain_warnings():
+            with plain_warnings():
                 return command(*args, **kwargs)
         except BrokenPipeError:
             raise
@@ -78,7 +78,7 @@ def friendly(command: Command) -> Command:
 
 
 @contextmanager
-def _plain_warnings() -> Iterator[None]:
+def plain_warnings() -> Iterator[None]:
     """Show users' warnings as lines of text, each where it happens."""
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)
@@ -87,7 +87,12 @@ def _plain_warnings() -> Iterator[None]:
 
 
 def keep(trained: Recommender, out: str) -> None:
-    """Save a model; where that fails, save it elsewhere, and say where: it may have taken hours."""
+    """Save a model; where that fails, save it elsewhere, and say where: it may have taken hours.
+
+    Args:
+        trained: the model.
+        out: the file.
+    """
     try:
         trained.save(out)
     except OSError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -36,8 +36,10 @@ class Text:
     """The line of the file at which each row begins."""
 
 
-def read_delimited(source: Path | bytes, name: str, separator: str, bad_rows: BadRows | None) -> pl.DataFrame:
-    """Return the table of a text file; ``separator`` is what its name promises.
+def read_delimited(
+    source: Path | bytes, name: str, separator: str, bad_rows: BadRows | None, text: Collection[str] = ()
+) -> pl.DataFrame:
+    """Return the table of a text file; ``separator`` is what its name promises, ``text`` columns that stay as written.
 
     What polars cannot read, or only by filling short rows up, is read row by row.
     """
@@ -56,10 +58,10 @@ def read_delimited(source: Path | bytes, name: str, separator: str, bad_rows: Ba
             f"{name}: its first line looks like data, so it is read as a table without a header, and its columns are "
             "called column_1, column_2, ...; if the line has names, give a frame instead of the file"
         )
-    frame = None if head[:2] in UTF16 else _quick(source, form)
+    frame = None if head[:2] in UTF16 else _quick(source, form, text)
     if frame is None or (_is_doubtful(frame) and _is_ragged(frame, source, name, form)):
-        frame = read_rows(source, name, separator, bad_rows).frame
-    frame = _with_numbers(frame, name, form)
+        frame = read_rows(source, name, separator, bad_rows, text).frame
+    frame = _with_numbers(frame, name, form, text)
     _say_codes(frame, name, form)
     return frame
 
@@ -75,12 +77,13 @@ def _say_codes(frame: pl.DataFrame, name: str, form: Form) -> None:
         )
 
 
-def _with_numbers(frame: pl.DataFrame, name: str, form: Form) -> pl.DataFrame:
+def _with_numbers(frame: pl.DataFrame, name: str, form: Form, text: Collection[str]) -> pl.DataFrame:
     """Return a table whose columns of text are numbers, if nothing but missing values speaks against it."""
     made: list[pl.Series] = []
     missing: dict[str, pl.Series] = {}
     for column in frame.get_columns():
-        numbers = as_numbers(column, comma=form.separator != ",") if column.dtype == pl.String else None
+        open_ = column.dtype == pl.String and column.name not in text
+        numbers = as_numbers(column, comma=form.separator != ",") if open_ else None
         if numbers is not None:
             made.append(numbers)
             words = column.filter(says_missing(column))
@@ -89,7 +92,9 @@ def _with_numbers(frame: pl.DataFrame, name: str, form: Form) -> pl.DataFrame:
     return frame.with_columns(made)
 
 
-def read_rows(source: Path | bytes, name: str, separator: str, bad_rows: BadRows | None) -> Text:
+def read_rows(
+    source: Path | bytes, name: str, separator: str, bad_rows: BadRows | None, as_written: Collection[str] = ()
+) -> Text:
     """Return the same table, read row by row, and the line of each row."""
     text = _decoded(_content(source), name)
     form = recognise(text[:HEAD], separator)
@@ -107,7 +112,10 @@ def read_rows(source: Path | bytes, name: str, separator: str, bad_rows: BadRows
         raise DataError(f"{name}: the file has no rows")
     names = _names(first) if form.header else without_names(width)
     columns = zip(*(fields for _, fields in rows), strict=True)
-    made = {title: _typed(values, form) for title, values in zip(names, columns, strict=True)}
+    made = {
+        title: _text(values) if title in as_written else _typed(values, form)
+        for title, values in zip(names, columns, strict=True)
+    }
     return Text(pl.DataFrame(made), [line for line, _ in rows])
 
 
@@ -117,20 +125,21 @@ def listed(what: str, places: Sequence[object]) -> str:
     return f"{what}{'s' if len(places) > 1 else ''} {', '.join(map(str, places[:LISTED]))}{more}"
 
 
-def _quick(source: Path | bytes, form: Form) -> pl.DataFrame | None:
+def _quick(source: Path | bytes, form: Form, text: Collection[str]) -> pl.DataFrame | None:
     """Read by polars, which is fast and takes UTF-8 alone; return None for what it refuses."""
+    options: dict[str, Any] = {
+        "separator": form.separator,
+        "has_header": form.header,
+        "skip_rows": form.first_line - 1,
+    }
     try:
-        frame = pl.read_csv(
-            source,
-            separator=form.separator,
-            has_header=form.header,
-            skip_rows=form.first_line - 1,
-            decimal_comma=form.decimal_comma,
-            infer_schema_length=10_000,
-        )
+        frame = pl.read_csv(source, **options, decimal_comma=form.decimal_comma, infer_schema_length=10_000)
+        names = _names(frame.columns) if form.header else without_names(frame.width)
+        written = [place for place, name in enumerate(names) if name in text]
+        for column in pl.read_csv(source, **options, infer_schema=False, columns=written) if written else ():
+            frame = frame.with_columns(column)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
         return None
-    names = _names(frame.columns) if form.header else without_names(frame.width)
     return frame.rename(dict(zip(frame.columns, names, strict=True)))
 
 
@@ -230,10 +239,15 @@ def _names(first: list[str]) -> list[str]:
     return names
 
 
+def _text(values: Sequence[str]) -> pl.Series:
+    """Return a column of text; empty values are missing."""
+    column = pl.Series(values, dtype=pl.String).str.strip_chars()
+    return column.set(column == "", None)
+
+
 def _typed(values: Sequence[str], form: Form) -> pl.Series:
     """Return a column of the first kind that all its values have; empty ones are missing."""
-    column = pl.Series(values, dtype=pl.String).str.strip_chars()
-    column = column.set(column == "", None)
+    column = _text(values)
     if column.null_count() == len(column):
         return column
     written = column.str.replace(",", ".", literal=True) if form.decimal_comma else column

@@ -309,7 +309,12 @@ def code(columns: tuple[pl.Series, ...], what: str) -> tuple[list[pl.Series], di
 
 
 def normal(column: pl.Series, what: str) -> pl.Series:
-    """Return ids in one kind for all whole numbers, refusing missing ones."""
+    """Return ids in one kind for all whole numbers, refusing missing ones.
+
+    Args:
+        column: the ids.
+        what: what they are called in errors.
+    """
     if column.null_count():
         raise DataError(f"{what}: {column.null_count()} of {len(column)} ids are missing")
     if column.dtype.is_integer():

@@ -56,6 +56,11 @@ def key_of(role: str, table: pl.DataFrame, pairs: Mapping[str, str]) -> str:
 
     A table that has the ids of the other side instead is refused: equal numbers would join what does not belong
     together.
+
+    Args:
+        role: what the table describes: "query" or "target".
+        table: it.
+        pairs: the columns of the pairs, by role.
     """
     if pairs[role] in table.columns:
         return pairs[role]

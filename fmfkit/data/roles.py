@@ -42,8 +42,13 @@ def named_as(
 def find_roles(
     frame: pl.DataFrame, given: Mapping[str, str | None], before: Mapping[str, str | None] | None = None
 ) -> dict[str, str | None]:
-    """Return the column for each role: as named, else by a usual name, else by place; ``before`` has all names of a
-    table that was read earlier, and nothing else is looked for then."""
+    """Return the column for each role: as named, else by a usual name, else by place.
+
+    Args:
+        frame: the table of pairs.
+        given: the columns that are named, by role; None for others.
+        before: all names of a table that was read earlier; nothing else is looked for then.
+    """
     if before:
         roles = named_as(before, given, frame)
         require(frame, roles, "pairs")
@@ -84,7 +89,13 @@ def _check_different(roles: Mapping[str, str | None]) -> None:
 
 
 def by_place(frame: pl.DataFrame, roles: Mapping[str, str | None], given: Mapping[str, str | None]) -> list[str]:
-    """Return what is said of columns that were found by place, because no name said what they are for."""
+    """Return what is said of columns that were found by place, because no name said what they are for.
+
+    Args:
+        frame: the table of pairs.
+        roles: the columns, by role.
+        given: those that were named.
+    """
     found = {role: name for role, name in roles.items() if name is not None and given[role] is None}
     guessed = [f"{name!r} the {role}" for role, name in found.items() if name.lower() not in ROLES[role]]
     if not guessed:
@@ -95,7 +106,12 @@ def by_place(frame: pl.DataFrame, roles: Mapping[str, str | None], given: Mappin
 
 
 def unused(frame: pl.DataFrame, roles: Mapping[str, str | None]) -> list[str]:
-    """Return what is said of columns of the pairs that are for nothing, and why."""
+    """Return what is said of columns of the pairs that are for nothing, and why.
+
+    Args:
+        frame: the table of pairs.
+        roles: the columns that are for something, by role.
+    """
     left = [column for column in frame.columns if column not in roles.values()]
     reason = "features describe queries or targets, not pairs"
     return [f"not used: columns {', '.join(map(repr, left))} of the pairs ({reason})"] if left else []
@@ -110,8 +126,12 @@ def usable(
 ) -> pl.DataFrame:
     """Return the columns that have a role, in rows that have ids, and finite numbers as rating and weight.
 
-    ``source`` is what the table was read from, whose lines messages name; ``known`` are ids that those of the table are
-    looked up among: where they are numbers, text that is none is no id.
+    Args:
+        frame: the table of pairs.
+        roles: its columns, by role.
+        bad_rows: what becomes of other rows: an "error", or they are left out ("skip"); None leaves no choice.
+        source: what the table was read from, whose lines messages name.
+        known: ids that those of the table are looked up among: where they are numbers, text that is none is no id.
     """
     frame = frame.select(column for column in roles.values() if column is not None)
     time = roles["time"]

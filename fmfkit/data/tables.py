@@ -6,7 +6,7 @@ import os
 import stat
 import warnings
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,9 @@ SEPARATOR = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
 """What separates the fields of text files, unless another separator is recognised."""
 
 
-def read_table(source: Source, name: str = "table", *, bad_rows: BadRows | None = "error") -> pl.DataFrame:
+def read_table(
+    source: Source, name: str = "table", *, bad_rows: BadRows | None = "error", text: Collection[str] = ()
+) -> pl.DataFrame:
     """Return a table as a polars frame.
 
     Args:
@@ -33,11 +35,12 @@ def read_table(source: Source, name: str = "table", *, bad_rows: BadRows | None 
         name: what errors call it.
         bad_rows: of a text file, what becomes of rows with another number of fields than the first: "error" lists
             them, and says that there is a choice, "skip" leaves them out, and warns; None lists them.
+        text: columns of a text file that stay as they are written, with zeros at the start.
     """
     if bad_rows not in (None, *BAD_ROWS):
         raise ValueError(f"bad_rows: expected one of {list(BAD_ROWS)}, got {bad_rows!r}")
     if isinstance(source, str | os.PathLike):
-        frame = _read_path(Path(source), bad_rows)
+        frame = _read_path(Path(source), bad_rows, text)
         name = str(source)
     elif isinstance(source, pl.DataFrame):
         frame = source
@@ -59,7 +62,7 @@ def read_table(source: Source, name: str = "table", *, bad_rows: BadRows | None 
     return frame
 
 
-def _read_path(path: Path, bad_rows: BadRows | None) -> pl.DataFrame:
+def _read_path(path: Path, bad_rows: BadRows | None, text: Collection[str]) -> pl.DataFrame:
     if not path.exists():
         raise FileNotFoundError(f"{path}: there is no such file")
     if not is_text(str(path)):
@@ -70,7 +73,7 @@ def _read_path(path: Path, bad_rows: BadRows | None) -> pl.DataFrame:
             "--loader movielens"
         )
     try:
-        return _read_file(path, bad_rows)
+        return _read_file(path, bad_rows, text)
     except pl.exceptions.NoDataError:
         raise DataError(f"{path}: the file has no rows") from None
     except (OSError, EOFError, zlib.error, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
@@ -78,7 +81,7 @@ def _read_path(path: Path, bad_rows: BadRows | None) -> pl.DataFrame:
         raise DataError(f"{path}: could not be read ({first})") from None
 
 
-def _read_file(path: Path, bad_rows: BadRows | None) -> pl.DataFrame:
+def _read_file(path: Path, bad_rows: BadRows | None, text: Collection[str]) -> pl.DataFrame:
     regular, kind = stat.S_ISREG(path.stat().st_mode), _ending(path)
     source = path if regular else path.read_bytes()
     if (path.stat().st_size if isinstance(source, Path) else len(source)) == 0:
@@ -86,7 +89,7 @@ def _read_file(path: Path, bad_rows: BadRows | None) -> pl.DataFrame:
     if isinstance(source, bytes):  # a pipe, such as <(...) in a shell: its name says nothing
         kind = {b"PAR1": ".parquet", b"ARRO": ".arrow"}.get(source[:4], ".csv")
     if kind in SEPARATOR:
-        return read_delimited(source, str(path), SEPARATOR[kind], bad_rows)
+        return read_delimited(source, str(path), SEPARATOR[kind], bad_rows, text)
     if kind in (".parquet", ".pq"):
         return pl.read_parquet(source)
     if kind in (".arrow", ".feather", ".ipc"):
@@ -109,8 +112,13 @@ def is_text_file(source: Source) -> bool:
 
 
 def places(source: Source, rows: Sequence[int], values: Sequence[str | None] = ()) -> str:
-    """Return where rows of a table are, for a message: the lines of a text file, else numbers from 0; with values that
-    stand there."""
+    """Return where rows of a table are, for a message: the lines of a text file, else numbers from 0.
+
+    Args:
+        source: the table.
+        rows: their numbers.
+        values: what stands there, of as many as are to be quoted.
+    """
 
     def told(what: str, numbers: Sequence[int]) -> str:
         shown = zip(numbers, values, strict=False)

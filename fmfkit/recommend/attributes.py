@@ -48,7 +48,9 @@ COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
 def kept_attributes(side: Attributes, before: pl.DataFrame | None = None) -> pl.DataFrame:
     """Return the columns of a side's table that can be filtered by; text with tags as lists.
 
-    ``before`` are those of a model that training went on from: they stay where the table says nothing.
+    Args:
+        side: what is known of its instances.
+        before: those of a model that training went on from: they stay where the table says nothing.
     """
     separators = {block.column: block.separator for block in side.blocks if isinstance(block, Tags)}
     columns = [_kept(column, separators.get(column.name)) for column in side.table.get_columns()[1:]]

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 FIT = "fit"
 """The section of a file that says what only a running fit knows."""
 JOURNAL, LOCK = "journal.json", "lock"
+SHARDED = "latest.json"
+"""What a folder of fmfkit-mpi has instead of a journal."""
 FORMAT = "fmfkit checkpoint 1"
 
 
@@ -107,7 +109,12 @@ class Checkpoint:
     def __attrs_post_init__(self) -> None:
         """Make the folder, and refuse one that another process works in, or that holds what would be lost."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        weakref.finalize(self, os.close, _locked(self.folder))
+        weakref.finalize(self, os.close, locked(self.folder))
+        if (self.folder / SHARDED).exists():
+            raise CheckpointError(
+                f"{self.folder}: it holds a checkpoint of a fit by shards, which fmfkit-mpi goes on from; give "
+                "another folder"
+            )
         held = (self.folder / JOURNAL).exists() or any(self.folder.glob("*.fmf"))
         if held and not self.resume:
             raise CheckpointError(
@@ -300,8 +307,12 @@ def _digest(parts: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
-def _locked(folder: Path) -> int:
-    """Return the folder's lock, held until it is closed or the process ends; refuse if another process holds it."""
+def locked(folder: Path) -> int:
+    """Return the folder's lock, held until it is closed or the process ends; refuse if another process holds it.
+
+    Args:
+        folder: it.
+    """
     lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
     try:
         hold(lock)

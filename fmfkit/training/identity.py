@@ -21,7 +21,11 @@ DIGEST = "sha256 "
 
 
 def spelled(value: Any) -> str:
-    """Return what a value is: the same in every process; a digest where that would be long."""
+    """Return what a value is: the same in every process; a digest where that would be long.
+
+    Args:
+        value: anything; arrays and attrs classes by what they hold.
+    """
     text = _text(value)
     return text if len(text) <= LONGEST else DIGEST + hashlib.sha256(text.encode()).hexdigest()[:32]
 
@@ -57,7 +61,12 @@ def identity_of(fit: RunningFit) -> dict[str, str]:
 
 
 def differences(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
-    """Return what differs between two identities, in words."""
+    """Return what differs between two identities, in words.
+
+    Args:
+        before: what was, by name, as ``spelled``.
+        now: what is.
+    """
     changed = [name for name in {**before, **now} if before.get(name) != now.get(name)]
     return [_difference(name, before.get(name, "not given"), now.get(name, "not given")) for name in changed]
 

@@ -122,3 +122,14 @@ def test_an_empty_pipe_and_a_folder_are_refused(tmp_path):
     writer.join()
     with pytest.raises(DataError, match=r"it is a folder, expected a file; .*--loader movielens"):
         read_table(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "content", ["user,age\n0405,12\n77,\n", "user;age\n0405;12\n77;\n", "user,age\n0405,12\n\n77,1\n"]
+)
+def test_columns_stay_as_they_are_written_where_that_is_asked_for(tmp_path, content):
+    path = tmp_path / "t.csv"
+    path.write_text(content)
+    found = read_table(path, text=["user", "other"])
+    assert found["user"].to_list() == ["0405", "77"]
+    assert found["age"].dtype == pl.Int64

@@ -223,6 +223,12 @@ def test_a_folder_that_holds_a_checkpoint_is_refused_unless_it_is_gone_on_from(t
         callbacks.Checkpoint(tmp_path)
 
 
+def test_a_folder_of_a_fit_by_shards_is_refused(tmp_path):
+    (tmp_path / "latest.json").write_text("{}")
+    with pytest.raises(CheckpointError, match="a checkpoint of a fit by shards, which fmfkit-mpi goes on from"):
+        callbacks.Checkpoint(tmp_path, resume=True)
+
+
 def test_a_folder_that_another_process_works_in_is_refused(tmp_path):
     checkpoint = callbacks.Checkpoint(tmp_path)
     code = "import sys; import fmfkit; fmfkit.callbacks.Checkpoint(sys.argv[1], resume=True)"

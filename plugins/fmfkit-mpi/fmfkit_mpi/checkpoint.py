@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 import time
+import weakref
 import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -22,11 +23,14 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
+import fmfkit
 from fmfkit import Problem, RoundEvent, RoundRecord, State, Strengths, callbacks
+from fmfkit.commands import differences, locked, spelled
 from fmfkit.errors import CheckpointError, WriteError
 
-FORMAT = "fmfkit shards 1"
-LATEST = "latest.json"
+FORMAT = "fmfkit shards 2"
+LATEST, ORDINARY = "latest.json", "journal.json"
+"""What has been kept; and what a checkpoint of a fit in one process has instead."""
 Arrays = dict[str, NDArray[Any]]
 
 
@@ -54,26 +58,44 @@ class ShardCheckpoint:
     resume: bool = False
     watch: callbacks.KeepBest | None = None
     """What chooses the round, and has a past that matters."""
+    work: Mapping[str, str] = attrs.field(factory=dict, kw_only=True)
+    """What the fits belong to, by name: data, settings. Another one is refused."""
     history: list[RoundRecord] = attrs.field(factory=list, init=False)
     """The records of all rounds, those before the checkpoint too."""
     _read: dict[str, Any] | None = attrs.field(default=None, init=False)
     _kept: float = attrs.field(factory=time.monotonic, init=False)
     _since: int = attrs.field(default=0, init=False)
 
+    def __attrs_post_init__(self) -> None:
+        """Make the folder, and refuse one that another job works in, or that holds what would be lost."""
+        self.group.agreed(self._open)
+
+    def _open(self) -> None:
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            weakref.finalize(self, os.close, locked(self.folder))
+        except OSError as error:
+            raise WriteError(f"{self.folder}: cannot be written to: {error.strerror}", error.errno) from error
+        if (self.folder / ORDINARY).exists() or any(self.folder.glob("*.fmf")):
+            raise CheckpointError(
+                f"{self.folder}: it holds a checkpoint of a fit in one process; give another folder, or go on from it "
+                "in one process"
+            )
+        if (self.folder / LATEST).exists() and not self.resume:
+            raise CheckpointError(f"{self.folder}: it holds a checkpoint; go on from it (--resume), or give another")
+
     def begin(self, problem: Problem) -> State | None:
         """Return where the fit of a problem stood, if it did; refuse what belongs to something else."""
         latest = self.folder / LATEST
         known = self.group.agreed(lambda: json.loads(latest.read_text()) if latest.exists() else None)
+        self.group.keeps(f"{self.folder} keeps no round yet" if known is None else self._told(known["state"]["round"]))
         if known is None:
-            self.folder.mkdir(parents=True, exist_ok=True)
             return None
-        if not self.resume:
-            raise CheckpointError(f"{self.folder}: it holds a checkpoint; go on from it (--resume), or give another")
-        now = self._identity(problem)
-        for name, value in now.items():
-            before = known["identity"].get(name)
-            if before != value:
-                raise CheckpointError(f"{self.folder}: its checkpoint is of something else: {name} was {before}")
+        if found := differences(known["identity"], self._identity(problem)):
+            raise CheckpointError(
+                f"{self.folder}: its checkpoint is of something else: {'; '.join(found)}. Repeat what was asked for "
+                "then, or give another folder"
+            )
         self._read = known
         self.history = [RoundRecord(**record) for record in known["history"]]
         P, Q = self._assembled(problem, "P", "Q")
@@ -83,7 +105,10 @@ class ShardCheckpoint:
 
     def within(self, name: str) -> ShardCheckpoint:
         """Return one for a fit that follows, in a folder within this one's."""
-        return ShardCheckpoint(self.group, self.folder / name, self.every, self.resume)
+        return ShardCheckpoint(self.group, self.folder / name, self.every, self.resume, work=self.work)
+
+    def _told(self, after: int) -> str:
+        return f"{self.folder} keeps round {after}: the same command with --resume goes on from there"
 
     def _assembled(self, problem: Problem, mine: str, shared: str) -> tuple[NDArray[Any], NDArray[Any]]:
         assert self._read is not None
@@ -162,6 +187,7 @@ class ShardCheckpoint:
             for old in self.folder.glob("[0-9]" * 8):
                 if old.name != at:
                     shutil.rmtree(old)
+        self.group.keeps(self._told(state.round))
 
     def _shards(self, problem: Problem) -> list[tuple[NDArray[Any], str, str]]:
         """Return of each shard here its own features, its file, and a digest of its pairs."""
@@ -174,16 +200,18 @@ class ShardCheckpoint:
             found.append((own[own >= 0], f"shard-{shard:05}.safetensors", f"{digest:08x}"))
         return found
 
-    def _identity(self, problem: Problem) -> dict[str, Any]:
-        return {
+    def _identity(self, problem: Problem) -> dict[str, str]:
+        fit = {
             "format": FORMAT,
-            "shards": self.group.shards,
-            "rank": problem.rank,
+            "shards": str(self.group.shards),
+            "rank": str(problem.rank),
             "precision": str(problem.dtype),
-            "loss": repr(problem.loss),
-            "penalty": repr(problem.penalty),
-            "offset": problem.offset,
+            "loss": spelled(problem.loss),
+            "penalty": spelled(problem.penalty),
+            "offset": repr(problem.offset),
+            "fmfkit": fmfkit.__version__,
         }
+        return {**self.work, **fit}
 
 
 def _save(path: Path, arrays: Arrays, about: dict[str, str]) -> None:

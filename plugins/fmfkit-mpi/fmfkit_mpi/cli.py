@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 import functools
+import io
 import json
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import click
 import numpy as np
 from fmfkit_mpi.checkpoint import ShardCheckpoint
 from fmfkit_mpi.data import gather
 from fmfkit_mpi.group import SHARDS, Group
-from fmfkit_mpi.recipe import MEASURES, Outcome, Together
+from fmfkit_mpi.recipe import MEASURES, Outcome
+from fmfkit_mpi.recipe import Together as Trained
+from fmfkit_mpi.refused import NOT_OF_FIT, NOT_OF_RECOMMEND
+from fmfkit_mpi.told import report
 
 from fmfkit import FMF, Recommender
+from fmfkit.commands import keep, plain_warnings
 from fmfkit.errors import WriteError
+from fmfkit.files import destination, replacing
 
 AT_ONCE = 65536
 """Queries that are answered at a time."""
-existing = click.Path(exists=True, dir_okay=False)
+readable = click.Path()
+"""A file of which the rank that reads it says whether it is there."""
 SHARE = click.FloatRange(0, 1, max_open=True)
 
 
@@ -32,7 +40,7 @@ def friendly(command: Callable[..., None]) -> Callable[..., None]:
     def wrapped(*args: Any, **kwargs: Any) -> None:
         try:
             command(*args, **kwargs)
-        except (ValueError, LookupError, TypeError, ArithmeticError, OSError) as error:
+        except (ValueError, LookupError, TypeError, ArithmeticError, OSError, RuntimeError) as error:
             raise click.ClickException(str(error)) from error
 
     return wrapped
@@ -51,8 +59,25 @@ class Strength(click.ParamType[Any]):
             self.fail(f"{value!r} is not a number, nor 'auto'", param, ctx)
 
 
-class ManyQueries(click.Command):
+class Together(click.Command):
+    """A command that names the options of one process that several have not, with the reason."""
+
+    refused: ClassVar[dict[str, str]] = {}
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Say why an option is none here."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            if error.option_name not in self.refused:
+                raise
+            raise click.UsageError(f"{error.option_name}: {self.refused[error.option_name]}", ctx) from error
+
+
+class Fit(Together):
     """A command whose option --queries takes all files up to the next option, as a shell writes users/*.parquet."""
+
+    refused = NOT_OF_FIT
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Write the option before each of its files."""
@@ -73,11 +98,11 @@ class ManyQueries(click.Command):
             raise click.UsageError("no PAIRS: give them first, for --queries takes all files after it", ctx) from error
 
 
-@click.command(cls=ManyQueries)
-@click.argument("pairs", type=existing, nargs=-1, required=True)
-@click.option("--queries", multiple=True, type=existing, metavar="FILE...", help="Tables of attributes of the queries: "
+@click.command(cls=Fit)
+@click.argument("pairs", type=readable, nargs=-1, required=True)
+@click.option("--queries", multiple=True, type=readable, metavar="FILE...", help="Tables of attributes of the queries: "
               "all files up to the next option.")  # fmt: skip
-@click.option("--targets", type=existing, help="Table of attributes of the targets, which every rank reads.")
+@click.option("--targets", type=readable, help="Table of attributes of the targets, which every rank reads.")
 @click.option("--out", default="model.fmf", show_default=True, type=click.Path(dir_okay=False), help="Model file.")
 @click.option("--query", help="Column of PAIRS with the queries' ids; found by name or place if left out.")
 @click.option("--target", help="Column with the targets' ids.")
@@ -86,7 +111,8 @@ class ManyQueries(click.Command):
 @click.option("--history/--no-history", help="Give queries the targets they are paired with as features (SVD++).")
 @click.option("--shards", default=SHARDS, show_default=True, type=click.IntRange(1), help="Shards of the queries: with "
               "the seed, what the result depends on; at least as many as ranks.")  # fmt: skip
-@click.option("--data", type=click.Choice(["auto", "positives", "ratings"]), help="What PAIRS are taken as.")
+@click.option("--positives/--ratings", "positives", default=None, help="Whether PAIRS are positives, such as clicks, "
+              "or their values are learnt; their values decide if left out.")  # fmt: skip
 @click.option("--rank", type=click.IntRange(1), help="Latent dimensions.")
 @click.option("--loss", help="Loss, by name: see `fmfkit plugins`.")
 @click.option("--l2", type=Strength(), help="Strength of the factors' penalty; auto learns it from ratings.")
@@ -117,6 +143,7 @@ def fit(
     out: str,
     shards: int,
     history: bool,
+    positives: bool | None,
     checkpoint: str | None,
     checkpoint_every: str,
     resume: bool,
@@ -127,25 +154,52 @@ def fit(
 
     The result has the same bits for any number of them.
     """
+    if files := [path for path in pairs if path.endswith(".toml")]:
+        raise click.UsageError(f"{files[0]}: TOML files are for one process; give the files of PAIRS, and options")
+    if positives is not None:
+        options["data"] = "positives" if positives else "ratings"
     recipe = {name: options.pop(name) for name in ("validate", "refit", "test", "metric")}
     columns = {name: options.pop(name) for name in ("query", "target", "rating", "weight")}
-    with Group(shards) as group:
+    with Group(shards) as group, plain_warnings():
         settings = FMF(**{name: value for name, value in options.items() if value is not None})
-        _check_destination(out)
+        group.agreed(lambda: _check_destination(out))
         if resume and checkpoint is None:
             raise ValueError("--resume: give --checkpoint FOLDER, too: what to go on from")
         kept = None if checkpoint is None else ShardCheckpoint(group, checkpoint, checkpoint_every, resume)
         gathered = gather(group, pairs, queries=queries, targets=targets, columns=columns, history=history)
         shown = [_progress] if group.rank == 0 and not as_json else []
-        outcome = Together.of(group, gathered, settings).run(**recipe, checkpoint=kept, more=shown)
+        if kept is None:
+            group.keeps("nothing is kept: there is no --checkpoint")
+        trained = Trained.of(group, gathered, settings)
+        told = report(group, gathered.data, given=positives is not None, positives=trained.settings.data == "positives")
+        if told is not None:
+            click.echo(str(told), err=True)
+        outcome = trained.run(**recipe, checkpoint=kept, more=shown)
+        group.keeps("")
         if outcome.recommender is not None:
-            outcome.recommender.save(out)
+            keep(outcome.recommender, out)
             _show(outcome, out, group, as_json=as_json)
 
 
 def _check_destination(out: str) -> None:
-    if not Path(out).resolve().parent.is_dir():
-        raise WriteError(f"{out}: there is no folder to write it to")
+    """Refuse what no file can be written to, before any work."""
+    folder = destination(out).parent
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise WriteError(f"{out}: cannot be written: {error.strerror}", error.errno) from error
+
+
+def _make_empty(folder: Path) -> None:
+    """Make a folder; refuse one that holds something: files of an earlier run would be taken for those of this one."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        held = next(folder.iterdir(), None)
+    except OSError as error:
+        raise WriteError(f"{folder}: cannot be written to: {error.strerror}", error.errno) from error
+    if held is not None:
+        raise WriteError(f"{folder}: it is not empty, it holds {held.name}; delete it, or give another folder")
 
 
 def _progress(event: Any) -> None:
@@ -168,8 +222,14 @@ def _show(outcome: Outcome, out: str, group: Group, *, as_json: bool) -> None:
             click.echo(f"{part}: {outcome.metric} {value:.4f}")
 
 
-@click.command()
-@click.argument("model", type=existing)
+class Recommend(Together):
+    """The command for all queries."""
+
+    refused = NOT_OF_RECOMMEND
+
+
+@click.command(cls=Recommend)
+@click.argument("model", type=readable)
 @click.option("-k", default=10, show_default=True, type=click.IntRange(1), help="How many targets.")
 @click.option("--seen", is_flag=True, help="Also what is in the training data.")
 @click.option("--out", required=True, type=click.Path(file_okay=False), help="Folder, for a Parquet file of each rank.")
@@ -177,14 +237,16 @@ def _show(outcome: Outcome, out: str, group: Group, *, as_json: bool) -> None:
 def recommend(model: str, k: int, seen: bool, out: str) -> None:
     """Write the best targets for all queries of MODEL, each process those of some."""
     with Group(sys.maxsize) as group:
-        Path(out).mkdir(parents=True, exist_ok=True)
+        group.agreed(lambda: _make_empty(Path(out)))
         trained = Recommender.load(model, threads=group.threads)
         ids = trained.encoder.queries.ids.values
         begin, end = (len(ids) * rank // group.size for rank in (group.rank, group.rank + 1))
         for first in range(begin, end, AT_ONCE):
             some = ids[first : min(first + AT_ONCE, end)].to_list()
-            part = Path(out) / f"part-{first:012}.parquet"
-            trained.recommend(some, k, seen=seen).write_parquet(part)
+            content = io.BytesIO()
+            trained.recommend(some, k, seen=seen).write_parquet(content)
+            with replacing(Path(out) / f"part-{first:012}.parquet") as file:
+                file.write(content.getbuffer())
         counts = group.each(end - begin)
         if group.rank == 0:
             click.echo(f"{out}: the best {k} targets of {int(np.sum(counts))} queries, by {group.size} ranks")

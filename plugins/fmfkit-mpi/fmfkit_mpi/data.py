@@ -6,7 +6,6 @@ the same on any number of ranks, however rows are spread over files.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,18 +13,18 @@ import attrs
 import numpy as np
 import polars as pl
 from fmfkit_mpi.group import Group
+from fmfkit_mpi.tables import Table, read_mine, together, with_agreed_ids
 from numpy.typing import NDArray
 
 from fmfkit import Dataset
-from fmfkit.data import SideTable, read_table
+from fmfkit.commands import by_place, find_roles, key_of, unused
+from fmfkit.data import SideTable
 from fmfkit.errors import DataError
 
 SHARD = "__shard__"
 AT_ONCE = 2**22
 """Rows that a rank sends at a time: messages of MPI have less than 2 GB."""
 ROLES = ("query", "target", "rating", "weight")
-COUNT = "__count__"
-"""The column of weights of pairs that occur several times."""
 
 
 def mixed(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -52,41 +51,6 @@ def hashes(ids: pl.Series) -> NDArray[np.uint64]:
 def shards_of(ids: pl.Series, shards: int) -> NDArray[np.int64]:
     """Return the shard of each id."""
     return (hashes(ids) % np.uint64(shards)).astype(np.int64)
-
-
-def read_mine(group: Group, paths: Sequence[Any], what: str) -> pl.DataFrame:
-    """Return the rows of the files that a rank reads: every so many of them; tables that are no paths, rank 0 has."""
-    if not paths:
-        raise DataError(f"{what}: expected at least one file")
-    mine = list(paths)[group.rank :: group.size]
-    tables = [(_name_of(path, what), read_table(path, what)) for path in mine]
-    schema = _common_schema(
-        [known for one in group.each([(name, table.clear()) for name, table in tables]) for known in one]
-    )
-    cast = [table.select(schema.columns).cast(schema.schema) for _, table in tables]
-    return pl.concat(cast) if cast else schema
-
-
-def _name_of(path: Any, what: str) -> str:
-    return str(path) if isinstance(path, str | os.PathLike) else f"a table of {what}"
-
-
-def _common_schema(tables: list[tuple[str, pl.DataFrame]]) -> pl.DataFrame:
-    """Return an empty table with the columns of all tables, of types that suit them all, given with their names."""
-    (first, common), *rest = tables
-    for name, table in rest:
-        if set(table.columns) != set(common.columns):
-            raise DataError(f"{name}: expected the columns of {first}, {common.columns}, found {table.columns}")
-        try:
-            common = pl.concat([common, table.select(common.columns)], how="vertical_relaxed")
-        except pl.exceptions.PolarsError as error:
-            types = ", ".join(
-                f"{column} is {common.schema[column]} there and {kind} here"
-                for column, kind in table.schema.items()
-                if kind != common.schema[column]
-            )
-            raise DataError(f"{name}: its columns are of other types than those of {first}: {types}") from error
-    return common
 
 
 def exchanged(group: Group, frame: pl.DataFrame, shard: NDArray[np.int64]) -> pl.DataFrame:
@@ -137,68 +101,90 @@ def gather(
         columns: the columns of the pairs by their roles, as ``Dataset.of`` takes them.
         history: whether queries have the targets that they are paired with as features.
     """
-    frame = read_mine(group, pairs, "pairs")
-    roles = _roles(group, frame, columns or {})
-    frame = frame.select([roles[role] for role in ROLES if roles[role] is not None])
-    query, target = str(roles["query"]), str(roles["target"])
+    read = read_mine(group, pairs, "pairs")
+    roles, notes = group.agreed(lambda: _roles(read[0].frame, columns or {}))
+    keys = {"query": str(roles["query"]), "target": str(roles["target"])}
+    read = [table.usable(roles) for table in read]
+    described = read_mine(group, queries, "queries") if queries else []
+    whole = [] if targets is None else [Table.read(targets, "targets")]
+    key = group.agreed(lambda: key_of("query", described[0].frame, keys)) if queries else keys["query"]
+    target_key = key_of("target", whole[0].frame, keys) if whole else keys["target"]
+    read, described = with_agreed_ids(group, [(read, keys["query"]), (described, key)])
+    read, whole = with_agreed_ids(group, [(read, keys["target"]), (whole, target_key)])
+    frame = together(group, read)
+    query, target = keys["query"], keys["target"]
     frame = exchanged(group, frame, shards_of(frame[query], group.shards)).sort(
         SHARD, query, target, maintain_order=True
     )
-    frame, roles = _without_duplicates(group, frame, roles)
-    known = _all_queries(group, frame.select(query, SHARD).unique(), queries, query)
-    every_target = _all_targets(group, frame[target], targets, target)
+    frame, counted, weight = _without_duplicates(group, frame, roles)
+    paired = frame.select(query, SHARD).unique()
+    known = _all_queries(group, paired, together(group, described) if queries else None, key, query)
+    every_target = _all_targets(group, frame[target], whole[0].frame[target_key] if whole else None)
     ids, shard = known[query], known[SHARD].to_numpy()
-    schema = _schema(ids, every_target, roles, known.drop(SHARD) if queries else None, targets, history=history)
+    table = whole[0].frame if whole else None
+    used = {**roles, "weight": weight, "time": None}
+    schema = _schema(ids, every_target, used, known.drop(SHARD) if queries else None, table, history=history)
     data = schema.with_pairs(frame.drop(SHARD)) if frame.height else schema.only(np.zeros(len(schema), bool))
+    notes += [f"{counted:,} rows that repeat a pair became weights"] if counted else []
+    data = attrs.evolve(data, columns={**used, "time": roles["time"]}, counted=counted, notes=tuple(notes))
     return Gathered(data, np.searchsorted(shard, [*group.mine, group.mine.stop]).astype(np.int64))
 
 
-def _roles(group: Group, frame: pl.DataFrame, columns: dict[str, str | None]) -> dict[str, str | None]:
-    """Return the columns by their roles, as a rank that has rows finds them."""
-    given: dict[str, Any] = {**columns}
-    mine = dict(Dataset.of(frame.head(100), duplicates="last", **given).columns) if frame.height else None
-    found = next((roles for roles in group.each(mine) if roles is not None), None)
-    if found is None:
-        raise DataError("pairs: the files have no rows")
-    return {**found, "time": None}
+def _roles(frame: pl.DataFrame, given: dict[str, str | None]) -> tuple[dict[str, str | None], list[str]]:
+    """Return the columns by their roles, and what is said of them."""
+    named = dict.fromkeys((*ROLES, "time")) | given
+    roles = find_roles(frame, named)
+    return roles, [*by_place(frame, roles, named), *unused(frame, roles)]
 
 
 def _without_duplicates(
     group: Group, frame: pl.DataFrame, roles: dict[str, str | None]
-) -> tuple[pl.DataFrame, dict[str, str | None]]:
-    """Count pairs that occur several times, where there are no ratings; refuse them where there are."""
-    keys = [str(roles["query"]), str(roles["target"])]
-    again = frame.height - frame.select(keys).n_unique() if frame.height else 0
-    if not sum(group.each(again)):
-        return frame, roles
-    if roles["rating"] is not None:
-        raise DataError(f"pairs: {sum(group.each(again))} rows repeat a pair; keep one of each")
-    weight = pl.len().cast(pl.Float64) if roles["weight"] is None else pl.col(str(roles["weight"])).sum()
-    counted = frame.group_by([SHARD, *keys], maintain_order=True).agg(weight.alias(COUNT))
-    return counted, {**roles, "weight": COUNT}
+) -> tuple[pl.DataFrame, int, str | None]:
+    """Count pairs that occur several times, where ratings say nothing; refuse them where they do.
+
+    Returns the pairs, how many rows repeated one, and the column of the weights.
+    """
+    keys, rating, weight = [str(roles["query"]), str(roles["target"])], roles["rating"], roles["weight"]
+    twice = frame.filter(frame.select(keys).is_duplicated()).select(keys)
+    counts = group.each((twice.height - twice.n_unique() if twice.height else 0, twice.head(1).rows()))
+    again = sum(count for count, _ in counts)
+    if not again:
+        return frame, 0, weight
+    if rating is not None:
+        levels = {level for one in group.each(frame[rating].unique().head(2).to_list()) for level in one}
+        if len(levels) > 1 or min(levels) <= 0:
+            (query, target), *_ = (row for _, rows in counts for row in rows)
+            raise DataError(
+                f"pairs: {again:,} rows repeat a pair, such as {keys[0]} {query!r} with {keys[1]} {target!r}; keep one "
+                "of each: on several ranks ratings are not merged"
+            )
+    named = weight or "_".join([*(column for column in roles.values() if column), "count"])
+    made = [pl.len().cast(pl.Float64).alias(named) if weight is None else pl.col(weight).sum()]
+    made += [] if rating is None else [pl.col(rating).first()]
+    return frame.group_by([SHARD, *keys], maintain_order=True).agg(made), again, named
 
 
-def _all_queries(group: Group, paired: pl.DataFrame, tables: Sequence[Any], query: str) -> pl.DataFrame:
+def _all_queries(group: Group, paired: pl.DataFrame, table: pl.DataFrame | None, key: str, query: str) -> pl.DataFrame:
     """Return all queries in the order of their numbers, with their attributes and their shards."""
     mine = paired
-    if tables:
-        table = read_mine(group, tables, "queries")
-        key = query if query in table.columns else table.columns[0]
-        table = table.rename({key: query}).with_columns(pl.col(query).cast(paired.schema[query]))
+    if table is not None:
+        table = table.rename({key: query}) if key != query else table
         table = exchanged(group, table, shards_of(table[query], group.shards))
         mine = paired.join(table, on=[query, SHARD], how="full", coalesce=True)
+        met = sum(group.each(table[query].is_in(paired[query].to_list()).sum()))
+        if key != query and not met:
+            raise DataError(
+                f"queries: the tables have no column {query!r}, and of {key!r} no value is among the ids of the pairs; "
+                f"call the column with the ids {query!r}"
+            )
     every: list[pl.DataFrame] = group.each(mine.sort(SHARD, query))
     return pl.concat(every, how="vertical_relaxed")
 
 
-def _all_targets(group: Group, paired: pl.Series, table: Any, target: str) -> pl.Series:
+def _all_targets(group: Group, paired: pl.Series, described: pl.Series | None) -> pl.Series:
     """Return all targets in the order of their numbers."""
     parts: list[pl.Series] = group.each(paired.unique())
-    found = pl.concat(parts)
-    if table is not None:
-        frame = read_table(table, "targets")
-        key = target if target in frame.columns else frame.columns[0]
-        found = pl.concat([found, frame[key].cast(found.dtype)])
+    found = pl.concat([*parts, *([] if described is None else [described.alias(paired.name)])])
     return found.unique().sort()
 
 
@@ -229,4 +215,4 @@ def _schema(
     return Dataset.of(pl.DataFrame(columns), **named, **sides, history=history, duplicates="last")
 
 
-__all__ = ["Gathered", "exchanged", "gather", "hashes", "mixed", "read_mine", "shards_of"]
+__all__ = ["Gathered", "exchanged", "gather", "hashes", "mixed", "shards_of"]

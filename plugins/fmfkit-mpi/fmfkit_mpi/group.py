@@ -13,6 +13,7 @@ from typing import Any, Self
 
 import attrs
 import numpy as np
+from fmfkit_mpi.start import guarded
 from fmfkit_mpi.tree import Fill, Node, Room, add_up, nodes_of
 from fmfkit_mpi.watch import Watch
 from numpy.typing import NDArray
@@ -31,7 +32,8 @@ PIECE = 2**26
 
 def world() -> Any:
     """Return all ranks, as mpi4py has them; importing it starts MPI, so it is left until there are several."""
-    from mpi4py import MPI
+    with guarded():
+        from mpi4py import MPI
 
     return MPI.COMM_WORLD
 
@@ -160,8 +162,6 @@ class Group:
         self.comm, self.shards = comm, shards
         self.rank: int = 0 if comm is None else comm.rank
         self.size: int = 1 if comm is None else comm.size
-        if shards < self.size:
-            raise ValueError(f"shards: {shards} for {self.size} ranks; expected at least one for each")
         self._watch: Watch | None = None
 
     def __enter__(self) -> Self:
@@ -169,6 +169,8 @@ class Group:
         if self.comm is not None and self.size > 1:
             self._watch = Watch(self.comm)
             with self._watch.ending():
+                if self.shards < self.size:
+                    raise ValueError(f"shards: {self.shards} for {self.size} ranks; expected at least one for each")
                 _level(self.comm)
         return self
 
@@ -231,9 +233,24 @@ class Group:
         return out
 
     def agreed(self, decide: Callable[[], Any]) -> Any:
-        """Return what rank 0 decides."""
-        value = decide() if self.rank == 0 else None
-        return value if self.size == 1 else self.comm.bcast(value)
+        """Return what rank 0 decides; an error of it is raised by all."""
+        if self.size == 1:
+            return decide()
+        value, error = None, None
+        if self.rank == 0:
+            try:
+                value = decide()
+            except Exception as raised:
+                error = raised
+        value, error = self.comm.bcast((value, error))
+        if error is not None:
+            raise error
+        return value
+
+    def keeps(self, what: str) -> None:
+        """Say what is kept, should the job end: all ranks say it alike."""
+        if self._watch is not None:
+            self._watch.kept = what
 
 
 def _level(comm: Any) -> None:

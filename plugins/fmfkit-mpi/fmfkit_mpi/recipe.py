@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import attrs
 import numpy as np
+import polars as pl
 import scipy.sparse as sp
 from fmfkit_mpi.checkpoint import ShardCheckpoint
 from fmfkit_mpi.data import Gathered, hashes, mixed
@@ -27,6 +29,7 @@ from fmfkit import (
     fit,
     metrics,
 )
+from fmfkit.commands import kept_attributes, spelled
 from fmfkit.data import Encoder
 
 INDICATOR = "indicator"
@@ -82,6 +85,9 @@ class Together:
     def of(cls, group: Group, gathered: Gathered, settings: FMF) -> Together:
         """Decide what is left to the data, and learn the features, which is the same on every rank."""
         decided = _settled(group, gathered.data, settings)
+        if decided.data == "positives":
+            y = (gathered.data.y > 0).astype(np.float64)
+            gathered = attrs.evolve(gathered, data=attrs.evolve(gathered.data, y=y))
         return cls(group, gathered, decided, Encoder.learn(gathered.data), Sharded(shards=group.shards))
 
     def run(
@@ -109,6 +115,8 @@ class Together:
         name = metric or ("log_loss" if self.settings.loss == "logistic" else "rmse")
         if name not in MEASURES:
             raise ValueError(f"metric: expected one of {list(MEASURES)}, got {name!r}; rankings are not measured yet")
+        if checkpoint is not None:
+            checkpoint.work = self._work(test=test, validate=validate, refit=refit, metric=name)
         train, tested = self._parted(self.gathered.data, test, 1)
         chosen, held_out = self._parted(train, validate, 2)
         problem = self.problem(chosen)
@@ -135,6 +143,23 @@ class Together:
             metric=name,
             refitted=refitted,
         )
+
+    def _work(self, **recipe: Any) -> dict[str, str]:
+        """Return what a checkpoint belongs to, by name: settings and data, which is the same on any number of ranks."""
+        data, cuts = self.gathered.data, self.gathered.cuts
+        fields = attrs.fields(type(self.settings))
+        asked = {field.name: getattr(self.settings, field.name) for field in fields if field.metadata.get("kept")}
+        ends = np.searchsorted(data.query, cuts)
+        shards = [
+            (
+                spelled([None if one is None else one[a:b] for one in (data.query, data.target, data.y, data.weight)]),
+                _digest(data.queries.table[int(first) : int(last)]),
+            )
+            for (a, b), (first, last) in zip(itertools.pairwise(ends), itertools.pairwise(cuts), strict=True)
+        ]
+        pairs, queries = zip(*(one for of_rank in self.group.each(shards) for one in of_rank), strict=True)
+        held = {"pairs": pairs, "queries": queries, "targets": _digest(data.targets.table), "history": data.history}
+        return {name: spelled(value) for name, value in {**asked, **recipe, **held}.items()}
 
     def _parted(self, data: Dataset, share: float, salt: int) -> tuple[Dataset, Dataset | None]:
         """Return two parts of the pairs: which one a pair is in follows from its ids and the seed."""
@@ -245,6 +270,7 @@ class Together:
             validation=values,
             metric=metric if values else None,
             columns=data.columns,
+            attributes=kept_attributes(data.targets),
             settings=self.settings.replace(loss=model.loss, solver="panel"),
         )
 
@@ -254,6 +280,10 @@ class Together:
         if sizes is None:
             return None
         return sp.csr_array((value, index, np.append(0, np.cumsum(sizes))), shape=(len(sizes), block.shape[1]))
+
+
+def _digest(table: pl.DataFrame) -> str:
+    return spelled((table.columns, table.rows()))
 
 
 @attrs.define
@@ -275,8 +305,10 @@ def _settled(group: Group, data: Dataset, settings: FMF) -> FMF:
             raise ValueError(f"{name}: not on several ranks yet; leave it out, or run one process")
     kind = settings.data
     if kind == "auto":
-        levels = [level for one in group.each(np.unique(data.y)[:2]) for level in one]
-        kind = "positives" if len(set(levels)) == 1 and levels[0] > 0 else "ratings"
+        levels = {level for one in group.each(np.unique(data.y)[:2]) for level in one}
+        kind = "positives" if len(levels) == 1 and min(levels) > 0 else "ratings"
+    elif kind == "positives" and (wrong := sum(group.each(int((data.y <= 0).sum())))):
+        raise ValueError(f"--positives: {wrong:,} pairs have a rating of 0 or less; leave them out, or give --ratings")
     decided = settings.replace(data=kind)
     if kind == "ratings":
         return decided.replace(cells=settings.cells or 0.0)

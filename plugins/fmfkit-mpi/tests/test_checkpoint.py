@@ -1,5 +1,7 @@
 import json
 import shutil
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -48,7 +50,7 @@ def test_a_fit_that_failed_goes_on_bit_for_bit_on_another_number_of_ranks(mpiexe
 
 def test_what_is_kept_is_one_round_in_a_file_for_each_shard(kept):
     names = {path.name for path in (kept[0] / "died").rglob("*") if path.is_file()}
-    assert names == {"latest.json", "shared.safetensors", *(f"shard-{n:05}.safetensors" for n in range(8))}
+    assert names == {"latest.json", "lock", "shared.safetensors", *(f"shard-{n:05}.safetensors" for n in range(8))}
 
 
 def test_a_checkpoint_of_something_else_is_refused(kept, problem_of):
@@ -61,6 +63,36 @@ def test_a_checkpoint_of_something_else_is_refused(kept, problem_of):
     other = Group(4)
     with pytest.raises(CheckpointError, match="shards was 8"):
         ShardCheckpoint(other, folder, resume=True).begin(problem_of(other))
+
+
+def test_other_data_and_settings_are_refused_by_name(problem_of, tmp_path):
+    group = Group(8)
+
+    def begun(**work):
+        problem = problem_of(group)
+        checkpoint = ShardCheckpoint(group, tmp_path, 1, resume=True, work=work)
+        return fit(problem, solver="sharded", rounds=1, init=checkpoint.begin(problem), callbacks=checkpoint)
+
+    begun(seed="1", targets="sha256 1")
+    begun(seed="1", targets="sha256 1")
+    with pytest.raises(CheckpointError, match=r"of something else: seed was 1 and is 2; targets differs\. Repeat"):
+        begun(seed="2", targets="sha256 2")
+
+
+def test_a_folder_that_another_job_works_in_is_refused(tmp_path):
+    code = f"from fmfkit_mpi import *; kept = ShardCheckpoint(Group(8), {str(tmp_path)!r}); print(flush=True); input()"
+    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        other.stdout.readline()
+        with pytest.raises(CheckpointError, match="another process works in it"):
+            ShardCheckpoint(Group(8), tmp_path)
+        other.communicate(b"\n")
+
+
+@pytest.mark.parametrize("name", ["journal.json", "0001.fmf"])
+def test_a_folder_of_a_fit_in_one_process_is_refused(tmp_path, name):
+    (tmp_path / name).touch()
+    with pytest.raises(CheckpointError, match="a checkpoint of a fit in one process"):
+        ShardCheckpoint(Group(8), tmp_path, resume=True)
 
 
 def test_a_file_that_cannot_be_written_is_named(problem_of, tmp_path):

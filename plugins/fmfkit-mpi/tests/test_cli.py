@@ -1,3 +1,4 @@
+import importlib
 import json
 
 import numpy as np
@@ -69,12 +70,20 @@ def test_the_model_is_as_good_as_that_of_the_ordinary_fit(files, tmp_path):
     assert len(made.predict([80], [40])) == 1  # neither has pairs
 
 
-def test_a_fit_stops_and_goes_on(files, tmp_path):
+def test_a_fit_stops_and_goes_on(files, tmp_path, monkeypatch):
     folder = tmp_path / "kept"
+
+    def fill_the_disk(event):
+        if event.record.round == 3 and not (folder / "gone").exists():
+            (folder / "gone").touch()
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("fmfkit_mpi.cli._progress", fill_the_disk)
     asked = arguments(files, tmp_path / "m.fmf", "--validate", 0, "--checkpoint", folder, "--checkpoint-every", 1)
-    asked[asked.index("--rounds") + 1] = 2
-    assert CliRunner().invoke(main, ["fit_together", *map(str, asked)]).exit_code == 0
+    asked.remove("--json")
     asked[asked.index("--rounds") + 1] = 4
+    stopped = CliRunner().invoke(main, ["fit_together", *map(str, asked)])
+    assert "No space left" in stopped.output
     refused = CliRunner().invoke(main, ["fit_together", *map(str, asked)])
     assert "it holds a checkpoint" in refused.output
     asked.append("--resume")
@@ -85,6 +94,36 @@ def test_a_fit_stops_and_goes_on(files, tmp_path):
     one, other = (Recommender.load(tmp_path / name).model for name in ("m.fmf", "whole.fmf"))
     assert one.P.tobytes() == other.P.tobytes()
     assert [r.objective for r in one.history] == [r.objective for r in other.history]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (["--rank", "7"], "rank was 6 and is 7"),
+        (["--seed", "1"], "seed was 0 and is 1"),
+        (["--validate", "0.2"], "validate was 0.1 and is 0.2"),
+        (["--targets", "shuffled"], "targets differs"),
+        (["--queries", "older"], "queries differs"),
+    ],
+)
+def test_what_is_gone_on_from_must_be_the_same(files, tmp_path, change, message):
+    items, users = (pl.read_parquet(files / f"{name}.parquet") for name in ("items", "users0"))
+    made = {"shuffled": items.with_columns(pl.col("genre").reverse()), "older": users.with_columns(pl.col("age") + 1)}
+    change = list(change)
+    if change[1] in made:
+        made[change[1]].write_parquet(tmp_path / "other.parquet")
+        change[1] = tmp_path / "other.parquet"
+        if change[0] == "--queries":
+            change = ["--queries", tmp_path / "other.parquet", files / "users1.parquet"]
+    asked = arguments(files, tmp_path / "m.fmf", "--checkpoint", tmp_path / "kept", "--resume")
+    assert CliRunner().invoke(main, ["fit_together", *map(str, asked)]).exit_code == 0
+    if change[0] == "--queries":
+        asked[3:6] = change
+    else:
+        asked += change
+    done = CliRunner().invoke(main, ["fit_together", *map(str, asked)])
+    assert done.exit_code == 1
+    assert message in done.output
 
 
 def test_a_fit_that_is_done_is_not_done_again(files, tmp_path):
@@ -99,9 +138,12 @@ def test_a_fit_that_is_done_is_not_done_again(files, tmp_path):
 @pytest.mark.parametrize(
     ("more", "message"),
     [
+        (["--targets", "nowhere.csv"], "nowhere.csv: there is no such file"),
         (["--resume"], "--resume: give --checkpoint FOLDER"),
         (["--loss", "nope"], "no loss is called 'nope'"),
         (["--out", "/nowhere/m.fmf"], "there is no folder to write it to"),
+        (["--out", "/dev/null"], "it is a device"),
+        (["--out", "/proc/m.fmf"], "/proc/m.fmf: cannot be written"),
         (["--shards", "1", "--rating", "stars"], "stars"),
     ],
 )
@@ -140,3 +182,100 @@ def test_a_command_that_has_no_form_for_several_processes_is_refused_there(files
     assert done.exit_code == 2
     assert "2 processes, and each would run `fmfkit evaluate` alone" in done.output
     assert "fit, recommend" in done.output
+
+
+def test_every_option_of_one_process_is_there_or_refused_with_the_reason():
+    for name in ("fit", "recommend"):
+        ours = main.get_command(None, f"{name}_together")
+        theirs = importlib.import_module(f"fmfkit.cli.{name}").command
+        known = {flag for one in ours.params for flag in (*one.opts, *one.secondary_opts)} | ours.refused.keys()
+        assert {flag for one in theirs.params for flag in (*one.opts, *one.secondary_opts)} <= known
+
+
+@pytest.mark.parametrize("more", [["--split", "time"], ["--tune", "3"], ["--duplicates", "last"], ["--solver", "sgd"]])
+def test_options_of_one_process_are_refused_in_a_line(files, tmp_path, more):
+    done = CliRunner().invoke(main, ["fit_together", *map(str, arguments(files, tmp_path / "m.fmf", *more))])
+    assert done.exit_code == 2
+    assert f"Error: {more[0]}: " in done.output
+    assert "No such option" not in done.output
+
+
+def test_a_toml_file_is_refused(tmp_path):
+    (tmp_path / "fit.toml").touch()
+    done = CliRunner().invoke(main, ["fit_together", str(tmp_path / "fit.toml")])
+    assert "fit.toml: TOML files are for one process" in done.output
+
+
+def test_the_model_has_the_attributes_and_the_labels_that_the_ordinary_fit_writes(files, tmp_path):
+    made = CliRunner().invoke(main, ["fit_together", *map(str, arguments(files, tmp_path / "m.fmf"))])
+    assert made.exit_code == 0, made.output
+    mine = Recommender.load(tmp_path / "m.fmf")
+    pairs = pl.concat([pl.read_parquet(files / f"pairs{n}.parquet") for n in range(3)])
+    data = Dataset.of(pairs, targets=pl.read_parquet(files / "items.parquet"))
+    theirs = FMF(rank=6, rounds=2).fit(data)
+    key = theirs.encoder.targets.ids.values
+    assert dict(zip(range(41), mine.attributes["genre"], strict=True)) == dict(
+        zip(key, theirs.attributes["genre"], strict=True)
+    )
+    assert mine.recommend([0], 3, where={"genre": "g1"}).height == 3
+
+
+def test_a_folder_that_holds_something_is_refused(files, tmp_path):
+    assert CliRunner().invoke(main, ["fit_together", *map(str, arguments(files, tmp_path / "m.fmf"))]).exit_code == 0
+    asked = ["recommend_together", str(tmp_path / "m.fmf"), "--out", str(tmp_path / "best")]
+    assert CliRunner().invoke(main, asked).exit_code == 0
+    done = CliRunner().invoke(main, [*asked, "-k", "3"])
+    assert done.exit_code == 1
+    assert "best: it is not empty, it holds part-" in done.output
+
+
+def test_a_model_that_cannot_be_written_is_kept_elsewhere(files, tmp_path, monkeypatch):
+    save = Recommender.save
+
+    def fail_there(self, path):
+        if str(path) == str(tmp_path / "m.fmf"):
+            raise OSError(28, "No space left on device")
+        save(self, path)
+
+    monkeypatch.setattr(Recommender, "save", fail_there)
+    done = CliRunner().invoke(main, ["fit_together", *map(str, arguments(files, tmp_path / "m.fmf"))])
+    assert "the model is not lost: it was saved as" in done.output
+
+
+def test_a_part_that_cannot_be_written_is_named(files, tmp_path, monkeypatch):
+    assert CliRunner().invoke(main, ["fit_together", *map(str, arguments(files, tmp_path / "m.fmf"))]).exit_code == 0
+
+    def full(_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("fmfkit.files.os.fsync", full)
+    done = CliRunner().invoke(main, ["recommend_together", str(tmp_path / "m.fmf"), "--out", str(tmp_path / "best")])
+    assert done.exit_code == 1
+    assert "part-000000000000.parquet: cannot be written: No space left on device" in done.output
+    assert list((tmp_path / "best").iterdir()) == []
+
+
+def test_columns_and_positives_are_told(files, tmp_path):
+    ones = tmp_path / "ones.csv"
+    pairs = pl.read_parquet(files / "pairs0.parquet").with_columns(rating=pl.lit(1), place=pl.lit("x"))
+    pairs.write_csv(ones)
+    asked = ["fit_together", str(ones), "--rank", "3", "--history", "--out", str(tmp_path / "m.fmf")]
+    done = CliRunner().invoke(main, asked)
+    assert done.exit_code == 0, done.output
+    assert "600 pairs of 80 queries (0 without pairs) and 40 targets (0 without); positives only" in done.output
+    assert "all 600 values are 1: taken as positives only" in done.output
+    assert "not used: columns 'place' of the pairs" in done.output
+
+
+def test_an_error_of_usage_is_told_once(mpiexec):
+    done = mpiexec(3, "fmfkit", "fit", "--nothing")
+    assert done.returncode != 0
+    assert done.stderr.count("No such option") == 1
+
+
+def test_one_process_of_a_launcher_is_one_rank(files, tmp_path, monkeypatch):
+    monkeypatch.setenv("PMI_RANK", "0")
+    monkeypatch.setenv("PMI_SIZE", "1")
+    done = CliRunner().invoke(main, ["fit", *map(str, arguments(files, tmp_path / "m.fmf"))])
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["ranks"] == 1

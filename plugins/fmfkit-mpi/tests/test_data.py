@@ -70,7 +70,7 @@ def test_pairs_without_ratings_that_occur_several_times_are_counted():
 
 def test_ratings_that_repeat_a_pair_are_refused():
     pairs = pl.DataFrame({"user": ["a", "a"], "item": [1, 1], "rating": [3, 4]})
-    with pytest.raises(DataError, match="1 rows repeat a pair"):
+    with pytest.raises(DataError, match="1 rows repeat a pair, such as user 'a' with item 1; keep one of each"):
         gather(Group(2), [pairs])
 
 
@@ -89,5 +89,59 @@ def test_files_of_other_types_are_read_as_one_table_where_they_can_be():
     text = pl.DataFrame({"user": ["b"], "item": ["x"], "rating": [4]})
     assert gather(Group(2), [pairs[0], text]).data.targets.ids.values.to_list() == ["1", "x"]
     lists = pl.DataFrame({"user": ["b"], "item": [[2]], "rating": [4]})
-    with pytest.raises(DataError, match=r"item is Int64 there and List\(Int64\) here"):
+    with pytest.raises(
+        DataError,
+        match=r"'item': the ids are numbers in a table of pairs, List\(Int64\) in a table of pairs; make them one kind",
+    ):
         gather(Group(2), [pairs[0], lists])
+
+
+def test_ratings_that_are_all_one_number_are_counted_where_they_repeat_a_pair():
+    pairs = pl.DataFrame({"user": ["a", "a", "b"], "item": [1, 1, 1], "rating": [1.0, 1.0, 1.0]})
+    data = gather(Group(2), [pairs]).data
+    assert sorted(data.weight) == [1, 2]
+    assert data.counted == 1
+    assert data.y.tolist() == [1, 1]
+
+
+def test_ids_are_text_everywhere_where_they_are_text_anywhere_and_keep_their_zeros(tmp_path):
+    (tmp_path / "0.csv").write_text("user,item,rating\n04060,1,3\n17,2,4\n")
+    (tmp_path / "1.csv").write_text("user,item,rating\n04060,2,3\nx,2,4\n")
+    (tmp_path / "users.csv").write_text("user,age\n04060,3\n017,4\n")
+    paths = [str(tmp_path / "0.csv"), str(tmp_path / "1.csv"), pl.DataFrame({"user": [5], "item": [1], "rating": [3]})]
+    data = gather(Group(2), paths, queries=[str(tmp_path / "users.csv")]).data
+    assert sorted(data.queries.ids.values) == ["017", "04060", "17", "5", "x"]
+    assert data.targets.ids.values.to_list() == [1, 2]
+
+
+def test_columns_of_two_kinds_are_refused_by_name(tables):
+    _, paths, users, _ = tables
+    other = pl.DataFrame({"user": ["u40"], "job": [3]})
+    with pytest.raises(DataError, match="column 'job' holds Int64, and String in a table of queries"):
+        gather(Group(2), paths, queries=[users, other])
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"user": None, "item": 2, "rating": 3.0}, "1 of 2 values of 'user', the query, are missing: row 1"),
+        ({"user": "b", "item": None, "rating": 3.0}, "1 of 2 values of 'item', the target, are missing: row 1"),
+        (
+            {"user": "b", "item": 2, "rating": float("inf")},
+            "1 of 2 values of 'rating', the rating, .* no finite .*row 1",
+        ),
+    ],
+)
+def test_missing_ids_and_ratings_are_told_with_file_and_row(tmp_path, row, message):
+    path = tmp_path / "p.parquet"
+    pl.DataFrame([{"user": "a", "item": 1, "rating": 1.0}, row]).write_parquet(path)
+    with pytest.raises(DataError, match=f"p.parquet.*{message}"):
+        gather(Group(2), [str(path)])
+
+
+def test_a_table_without_ids_is_refused(tables):
+    _, paths, _, items = tables
+    with pytest.raises(DataError, match="no column 'user', and of 'age' no value is among the ids"):
+        gather(Group(2), paths, queries=[pl.DataFrame({"age": ["old", "new"], "job": ["a", "b"]})])
+    with pytest.raises(DataError, match="has no column 'user', but 'item', which holds targets"):
+        gather(Group(2), paths, queries=[items])

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-from fmfkit_mpi import Group
+from fmfkit_mpi import Group, ShardCheckpoint
 from problems import CASES, observations
 
 from fmfkit import Objective, Problem, fit
@@ -21,6 +21,9 @@ def trouble(how, rank, event):
         raise OSError(28, "No space left on device")
     if how == "kill":
         os.kill(os.getpid(), signal.SIGKILL)
+    if how == "term":
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(20)
     if how == "stop":
         os.kill(os.getpid(), signal.SIGSTOP)
     if how == "flip":
@@ -31,4 +34,9 @@ def trouble(how, rank, event):
 
 with Group(4) as group:
     problem = Problem(observations(group, "yahoo", "float32"), Objective(rank=11, **CASES["square"]))
-    fit(problem, solver="sharded", rounds=10**6, callbacks=lambda event: trouble(sys.argv[1], group.rank, event))
+    callbacks = [lambda event: trouble(sys.argv[1], group.rank, event)]
+    if len(sys.argv) > 2:
+        checkpoint = ShardCheckpoint(group, sys.argv[2], 1)
+        checkpoint.begin(problem)
+        callbacks += [checkpoint, lambda event: print(f"kept {event.record.round}", flush=True)]
+    fit(problem, solver="sharded", rounds=10**6, callbacks=callbacks)
