@@ -9,7 +9,7 @@ from fmfkit.data.roles import by_place, find_roles, unused, usable
 from fmfkit.data.sides import join_key
 from fmfkit.data.tables import places
 from fmfkit.recommend.attributes import kept_attributes
-from fmfkit.training.checkpoint import locked
+from fmfkit.training.folders import locked
 from fmfkit.training.identity import differences, spelled
 
 __all__ = [
