@@ -8,7 +8,7 @@ from fmfkit.data.joins import key_of
 from fmfkit.data.positives import Recognised
 from fmfkit.data.roles import by_place, find_roles, unused, usable
 from fmfkit.recommend.attributes import kept_attributes
-from fmfkit.training.checkpoint import locked
+from fmfkit.training.folders import locked
 from fmfkit.training.identity import differences, spelled
 
 __all__ = [

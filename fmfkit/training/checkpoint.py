@@ -23,7 +23,7 @@ import numpy as np
 
 from fmfkit._kernels.library import build_info
 from fmfkit.errors import CheckpointError, ModelFileError
-from fmfkit.files import hold, replacing
+from fmfkit.files import replacing
 from fmfkit.model import file
 from fmfkit.model.model import Model
 from fmfkit.model.parts import record
@@ -31,6 +31,7 @@ from fmfkit.plugins import description
 from fmfkit.problem.observations import Observations
 from fmfkit.sections import Arrays, Section
 from fmfkit.training.events import INTERRUPTED, Callback, RoundEvent
+from fmfkit.training.folders import locked, refuse_shards
 from fmfkit.training.identity import differences, identity_of, spelled
 from fmfkit.training.records import RoundRecord
 from fmfkit.training.stages import Place
@@ -41,9 +42,7 @@ if TYPE_CHECKING:
 
 FIT = "fit"
 """The section of a file that says what only a running fit knows."""
-JOURNAL, LOCK = "journal.json", "lock"
-SHARDED = "latest.json"
-"""What a folder of fmfkit-mpi has instead of a journal."""
+JOURNAL = "journal.json"
 FORMAT = "fmfkit checkpoint 1"
 
 
@@ -110,11 +109,7 @@ class Checkpoint:
         """Make the folder, and refuse one that another process works in, or that holds what would be lost."""
         self.folder.mkdir(parents=True, exist_ok=True)
         weakref.finalize(self, os.close, locked(self.folder))
-        if (self.folder / SHARDED).exists():
-            raise CheckpointError(
-                f"{self.folder}: it holds a checkpoint of a fit by shards, which fmfkit-mpi goes on from; give "
-                "another folder"
-            )
+        refuse_shards(self.folder)
         held = (self.folder / JOURNAL).exists() or any(self.folder.glob("*.fmf"))
         if held and not self.resume:
             raise CheckpointError(
@@ -305,23 +300,6 @@ class Checkpoint:
 
 def _digest(parts: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
-
-
-def locked(folder: Path) -> int:
-    """Return the folder's lock, held until it is closed or the process ends; refuse if another process holds it.
-
-    Args:
-        folder: it.
-    """
-    lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
-    try:
-        hold(lock)
-    except (BlockingIOError, PermissionError):
-        os.close(lock)
-        raise CheckpointError(f"{folder}: another process works in it; wait for it, or give another folder") from None
-    except OSError:
-        pass  # a file system without locks
-    return lock
 
 
 def standing(state: State) -> dict[str, Any]:

@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 
+# two workers of pytest have two cores: threads that wait for one another would take most of the time
+os.environ |= {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "passive"}
+
 PROGRAMS = Path(__file__).parent / "programs"
 
 
@@ -16,8 +19,7 @@ def mpiexec():
         launcher = [str(Path(sys.executable).with_name("mpiexec")), "-n", str(ranks)]
         what = ["-m", program] if program == "fmfkit" else [str(PROGRAMS / program)]
         command = [sys.executable, *what, *map(str, arguments)]
-        environment = os.environ | {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "passive"}
         whole = command if ranks == 1 else launcher + command
-        return subprocess.run(whole, env=environment, capture_output=True, text=True, timeout=timeout, check=False)
+        return subprocess.run(whole, capture_output=True, text=True, timeout=timeout, check=False)
 
     return run
