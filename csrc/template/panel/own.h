@@ -98,7 +98,7 @@ static __attribute__((noinline)) void sweep_problems(const fmf_penalty *penalty,
         w[k] = p->w[k];
         delta[k] = (vec){0};
     }
-    for (int sweep = 0; sweep < SWEEPS; sweep++) {
+    for (int again = 0; again < SWEEPS; again++) {
         for (int k = 0; k < size; k++) {
             const vec d = lanes_T(penalty, slope[k], square * p->A[k], w[k], p->strength[k]), along = square * d;
             for (int r = 0; r < TURNS; r++) slope[(k + r) % PANEL] += p->A[r * PANEL + k] * along;
