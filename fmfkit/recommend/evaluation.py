@@ -323,7 +323,8 @@ def warn_of_known_pairs(on: Judged) -> None:
     if on.seen is None:
         return
     known = sp.csr_array((np.ones(on.seen.nnz, np.int8), on.seen.indices, on.seen.indptr), shape=on.seen.shape)
-    if count := int(np.count_nonzero(known[on.data.query, on.data.target])):
+    rows, columns = np.array(on.data.query), np.array(on.data.target)  # older scipy refuses arrays of polars
+    if count := int(np.count_nonzero(known[rows, columns])):
         text = (
             f"{count:,} of {len(on.data):,} pairs are among those that the model was trained on: it looks better on "
             "them than it is; hold pairs out before training, such as by --test 0.1 or data.split_random()"
